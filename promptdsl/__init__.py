@@ -25,31 +25,20 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.budget.dropped import Dropped as Dropped
     from promptdsl.comparing.prompt_diff import PromptDiff as PromptDiff
     from promptdsl.comparing.prompt_diff import diff as diff
-    from promptdsl.components.any_turn import Turn as Turn
     from promptdsl.components.budget import CacheBreakpoint as CacheBreakpoint
     from promptdsl.components.budget import FirstFit as FirstFit
     from promptdsl.components.budget import Group as Group
     from promptdsl.components.budget import Limit as Limit
     from promptdsl.components.budget import Reserve as Reserve
     from promptdsl.components.custom import component as component
-    from promptdsl.components.events import StateChange as StateChange
-    from promptdsl.components.events import SystemEvent as SystemEvent
-    from promptdsl.components.events import UserAction as UserAction
     from promptdsl.components.history import History as History
     from promptdsl.components.lazy import Lazy as Lazy
     from promptdsl.components.lazy import LazyContext as LazyContext
-    from promptdsl.components.lists import Checklist as Checklist
-    from promptdsl.components.lists import Example as Example
-    from promptdsl.components.lists import Item as Item
-    from promptdsl.components.lists import List as List
-    from promptdsl.components.lists import Quote as Quote
     from promptdsl.components.media import Audio as Audio
     from promptdsl.components.media import Document as Document
     from promptdsl.components.media import Image as Image
     from promptdsl.components.media import Video as Video
     from promptdsl.components.overrides import override as override
-    from promptdsl.components.request_only import Ephemeral as Ephemeral
-    from promptdsl.components.request_only import Grounding as Grounding
     from promptdsl.components.scope import detached as detached
     from promptdsl.components.sections import Format as Format
     from promptdsl.components.sections import Fragment as Fragment
@@ -58,36 +47,49 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.components.sections import include as include
     from promptdsl.components.tables import Table as Table
     from promptdsl.components.template import Template as Template
+    from promptdsl.components.text import Checklist as Checklist
     from promptdsl.components.text import Code as Code
+    from promptdsl.components.text import Example as Example
     from promptdsl.components.text import Heading as Heading
+    from promptdsl.components.text import Item as Item
     from promptdsl.components.text import Json as Json
+    from promptdsl.components.text import List as List
     from promptdsl.components.text import Paragraph as Paragraph
+    from promptdsl.components.text import Quote as Quote
     from promptdsl.components.text import Text as Text
     from promptdsl.components.text import Untrusted as Untrusted
     from promptdsl.components.text import Value as Value
     from promptdsl.components.text import Volatile as Volatile
     from promptdsl.components.text import dedent as dedent
-    from promptdsl.components.timeline import Timeline as Timeline
     from promptdsl.components.tool_calls import Reasoning as Reasoning
+    from promptdsl.components.tool_calls import StateChange as StateChange
+    from promptdsl.components.tool_calls import SystemEvent as SystemEvent
     from promptdsl.components.tool_calls import ToolMessage as ToolMessage
     from promptdsl.components.tool_calls import ToolResult as ToolResult
     from promptdsl.components.tool_calls import ToolUse as ToolUse
+    from promptdsl.components.tool_calls import UserAction as UserAction
     from promptdsl.components.tool_definitions import Output as Output
     from promptdsl.components.tool_definitions import Tool as Tool
     from promptdsl.components.turns import Assistant as Assistant
     from promptdsl.components.turns import Developer as Developer
+    from promptdsl.components.turns import Ephemeral as Ephemeral
     from promptdsl.components.turns import Event as Event
+    from promptdsl.components.turns import Grounding as Grounding
     from promptdsl.components.turns import System as System
+    from promptdsl.components.turns import Timeline as Timeline
+    from promptdsl.components.turns import Turn as Turn
     from promptdsl.components.turns import User as User
     from promptdsl.config.chat_template import ChatTemplate as ChatTemplate
     from promptdsl.config.model_facts import ModelFacts as ModelFacts
     from promptdsl.config.models import register_model as register_model
-    from promptdsl.config.server_rows import provider_names as provider_names
-    from promptdsl.config.servers import register_provider as register_provider
+    from promptdsl.config.models import register_provider as register_provider
     from promptdsl.config.transformation import AS_WRITTEN as AS_WRITTEN
     from promptdsl.config.transformation import (
         MessageTransformationConfig as MessageTransformationConfig,
     )
+    from promptdsl.config.wires import provider_names as provider_names
+    from promptdsl.foundation.author_text import UNTRUSTED_NOTICE as UNTRUSTED_NOTICE
+    from promptdsl.foundation.author_text import trusted as trusted
     from promptdsl.foundation.errors import BudgetError as BudgetError
     from promptdsl.foundation.errors import ConfigError as ConfigError
     from promptdsl.foundation.errors import ConflictError as ConflictError
@@ -110,11 +112,9 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.foundation.errors import TranscriptError as TranscriptError
     from promptdsl.foundation.errors import UnknownNameError as UnknownNameError
     from promptdsl.foundation.escaping import decode as decode
-    from promptdsl.foundation.library_section import LibrarySection as LibrarySection
-    from promptdsl.foundation.lost_content import LostContentWarning as LostContentWarning
-    from promptdsl.foundation.notice import UNTRUSTED_NOTICE as UNTRUSTED_NOTICE
+    from promptdsl.foundation.source import LibrarySection as LibrarySection
+    from promptdsl.foundation.source import LostContentWarning as LostContentWarning
     from promptdsl.foundation.source import Source as Source
-    from promptdsl.foundation.trusted import trusted as trusted
     from promptdsl.foundation.version import __version__ as __version__
     from promptdsl.libraries.library import Library as Library
     from promptdsl.libraries.template_section import SectionInfo as SectionInfo
@@ -135,22 +135,22 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.messages import VideoBlock as VideoBlock
     from promptdsl.messages import block_from_dict as block_from_dict
     from promptdsl.messages.details import Origin as Origin
-    from promptdsl.messages.loss import Loss as Loss
-    from promptdsl.messages.media.source import MediaSource as MediaSource
+    from promptdsl.messages.media_type import MediaSource as MediaSource
     from promptdsl.messages.message import Message as Message
+    from promptdsl.messages.names import AdapterName as AdapterName
+    from promptdsl.messages.names import ProviderId as ProviderId
+    from promptdsl.messages.names import ProviderName as ProviderName
+    from promptdsl.messages.prompt import Loss as Loss
     from promptdsl.messages.prompt import OutputSchema as OutputSchema
     from promptdsl.messages.prompt import Prompt as Prompt
     from promptdsl.messages.prompt import RawSetting as RawSetting
     from promptdsl.messages.prompt import StoredConversation as StoredConversation
     from promptdsl.messages.prompt import ToolDefinition as ToolDefinition
-    from promptdsl.messages.provider_names import AdapterName as AdapterName
-    from promptdsl.messages.provider_names import ProviderId as ProviderId
-    from promptdsl.messages.provider_names import ProviderName as ProviderName
-    from promptdsl.providers.read_response import read_response as read_response
-    from promptdsl.providers.read_stream import aread_stream as aread_stream
-    from promptdsl.providers.read_stream import read_stream as read_stream
     from promptdsl.providers.registry import read_payload as read_payload
-    from promptdsl.providers.shared.sent_locations import SentLocation as SentLocation
+    from promptdsl.providers.replies import aread_stream as aread_stream
+    from promptdsl.providers.replies import read_response as read_response
+    from promptdsl.providers.replies import read_stream as read_stream
+    from promptdsl.providers.shared.request import SentLocation as SentLocation
     from promptdsl.rendering.prefix import prefix_report as prefix_report
     from promptdsl.rendering.render import arender as arender
     from promptdsl.rendering.render import render as render
@@ -158,8 +158,8 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.rendering.reports import PrefixReport as PrefixReport
     from promptdsl.rendering.reports import TokenPart as TokenPart
     from promptdsl.rendering.reports import TokenReport as TokenReport
+    from promptdsl.rendering.reports.log import LogEntry as LogEntry
     from promptdsl.rendering.reports.log import PromptLog as PromptLog
-    from promptdsl.rendering.reports.log_reader import LogEntry as LogEntry
     from promptdsl.rendering.reports.record import PromptRecord as PromptRecord
     from promptdsl.rendering.result import Rendered as Rendered
     from promptdsl.rendering.result import Stage as Stage
@@ -167,20 +167,20 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.rendering.transcripts import Transcript as Transcript
     from promptdsl.running.run_calls import arun_calls as arun_calls
     from promptdsl.running.run_calls import run_calls as run_calls
-    from promptdsl.templates.folders import register_templates as register_templates
-    from promptdsl.templates.inputs import Input as Input
+    from promptdsl.templates.front_matter import Input as Input
     from promptdsl.templates.installed import InstalledLibrary as InstalledLibrary
+    from promptdsl.templates.sources import register_templates as register_templates
     from promptdsl.tokens import split_text as split_text
-    from promptdsl.transcript.encrypted_store import EncryptedStore as EncryptedStore
     from promptdsl.transcript.entries import TranscriptEntry as TranscriptEntry
     from promptdsl.transcript.entries import TranscriptTurn as TranscriptTurn
-    from promptdsl.transcript.entry_types import entry_type as entry_type
-    from promptdsl.transcript.folder_store import FolderStore as FolderStore
-    from promptdsl.transcript.sql_store import SqlStore as SqlStore
-    from promptdsl.transcript.sqlite_store import SqliteStore as SqliteStore
+    from promptdsl.transcript.entries import entry_type as entry_type
+    from promptdsl.transcript.extra_stores import EncryptedStore as EncryptedStore
+    from promptdsl.transcript.extra_stores import SqlStore as SqlStore
+    from promptdsl.transcript.local_stores import FolderStore as FolderStore
+    from promptdsl.transcript.local_stores import SqliteStore as SqliteStore
     from promptdsl.transcript.stores import TranscriptStore as TranscriptStore
-    from promptdsl.tree.group_nodes import ClearResults as ClearResults
     from promptdsl.tree.node import Node as Node
+    from promptdsl.tree.turn_nodes import ClearResults as ClearResults
 else:
     from promptdsl.foundation.lazy_names import lazy_names as _lazy_names
 
@@ -189,83 +189,79 @@ else:
         {
             "budget.dropped": "Dropped",
             "comparing.prompt_diff": "PromptDiff diff",
-            "components.any_turn": "Turn",
             "components.budget": "CacheBreakpoint FirstFit Group Limit Reserve",
             "components.custom": "component",
-            "components.events": "StateChange SystemEvent UserAction",
             "components.history": "History",
             "components.lazy": "Lazy LazyContext",
-            "components.lists": "Checklist Example Item List Quote",
             "components.media": "Audio Document Image Video",
             "components.overrides": "override",
-            "components.request_only": "Ephemeral Grounding",
             "components.scope": "detached",
             "components.sections": "Format Fragment Note Section include",
             "components.tables": "Table",
             "components.template": "Template",
-            "components.text": "Code Heading Json Paragraph Text Untrusted Value Volatile dedent",
-            "components.timeline": "Timeline",
-            "components.tool_calls": "Reasoning ToolMessage ToolResult ToolUse",
+            "components.text": (
+                "Checklist Code Example Heading Item Json List Paragraph Quote Text "
+                "Untrusted Value Volatile dedent"
+            ),
+            "components.tool_calls": (
+                "Reasoning StateChange SystemEvent ToolMessage ToolResult ToolUse UserAction"
+            ),
             "components.tool_definitions": "Output Tool",
-            "components.turns": "Assistant Developer Event System User",
+            "components.turns": (
+                "Assistant Developer Ephemeral Event Grounding System Timeline Turn User"
+            ),
             "config.chat_template": "ChatTemplate",
             "config.model_facts": "ModelFacts",
-            "config.models": "register_model",
-            "config.server_rows": "provider_names",
-            "config.servers": "register_provider",
+            "config.models": "register_model register_provider",
             "config.transformation": "AS_WRITTEN MessageTransformationConfig",
+            "config.wires": "provider_names",
+            "foundation.author_text": "UNTRUSTED_NOTICE trusted",
             "foundation.errors": (
-                "BudgetError ConfigError ConflictError ContentError DataError LibraryError "
-                "LossError MediaError OptionError PairingError PendingToolCalls PlacementError "
-                "PromptError ScopeError SubscriberError TargetError TemplateError TokenizerError "
-                "ToolError TranscriptError UnknownNameError"
+                "BudgetError ConfigError ConflictError ContentError DataError "
+                "LibraryError LossError MediaError OptionError PairingError "
+                "PendingToolCalls PlacementError PromptError ScopeError SubscriberError "
+                "TargetError TemplateError TokenizerError ToolError TranscriptError "
+                "UnknownNameError"
             ),
             "foundation.escaping": "decode",
-            "foundation.library_section": "LibrarySection",
-            "foundation.lost_content": "LostContentWarning",
-            "foundation.notice": "UNTRUSTED_NOTICE",
-            "foundation.source": "Source",
-            "foundation.trusted": "trusted",
+            "foundation.source": "LibrarySection LostContentWarning Source",
             "foundation.version": "__version__",
             "libraries.library": "Library",
             "libraries.template_section": "SectionInfo",
             "messages": (
-                "AudioBlock Block CodeBlock DocumentBlock ImageBlock JsonBlock ReasoningBlock "
-                "StateChangeBlock SystemEventBlock TextBlock ToolResultBlock ToolUseBlock "
-                "UnknownBlock UserActionBlock VideoBlock block_from_dict"
+                "AudioBlock Block CodeBlock DocumentBlock ImageBlock JsonBlock "
+                "ReasoningBlock StateChangeBlock SystemEventBlock TextBlock "
+                "ToolResultBlock ToolUseBlock UnknownBlock UserActionBlock VideoBlock "
+                "block_from_dict"
             ),
             "messages.details": "Origin",
-            "messages.loss": "Loss",
-            "messages.media.source": "MediaSource",
+            "messages.media_type": "MediaSource",
             "messages.message": "Message",
-            "messages.provider_names": "AdapterName ProviderId ProviderName",
-            "messages.prompt": "OutputSchema Prompt RawSetting StoredConversation ToolDefinition",
-            "providers.read_response": "read_response",
-            "providers.read_stream": "aread_stream read_stream",
+            "messages.names": "AdapterName ProviderId ProviderName",
+            "messages.prompt": (
+                "Loss OutputSchema Prompt RawSetting StoredConversation ToolDefinition"
+            ),
             "providers.registry": "read_payload",
-            "providers.shared.sent_locations": "SentLocation",
+            "providers.replies": "aread_stream read_response read_stream",
+            "providers.shared.request": "SentLocation",
             "rendering.prefix": "prefix_report",
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
-            "rendering.reports.log": "PromptLog",
-            "rendering.reports.log_reader": "LogEntry",
+            "rendering.reports.log": "LogEntry PromptLog",
             "rendering.reports.record": "PromptRecord",
             "rendering.result": "Rendered Stage",
             "rendering.spans": "Span",
             "rendering.transcripts": "Transcript",
             "running.run_calls": "arun_calls run_calls",
-            "templates.folders": "register_templates",
-            "templates.inputs": "Input",
+            "templates.front_matter": "Input",
             "templates.installed": "InstalledLibrary",
+            "templates.sources": "register_templates",
             "tokens": "split_text",
-            "transcript.encrypted_store": "EncryptedStore",
-            "transcript.entries": "TranscriptEntry TranscriptTurn",
-            "transcript.entry_types": "entry_type",
-            "transcript.folder_store": "FolderStore",
-            "transcript.sql_store": "SqlStore",
-            "transcript.sqlite_store": "SqliteStore",
+            "transcript.entries": "TranscriptEntry TranscriptTurn entry_type",
+            "transcript.extra_stores": "EncryptedStore SqlStore",
+            "transcript.local_stores": "FolderStore SqliteStore",
             "transcript.stores": "TranscriptStore",
-            "tree.group_nodes": "ClearResults",
             "tree.node": "Node",
+            "tree.turn_nodes": "ClearResults",
         },
     )

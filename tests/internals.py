@@ -8,22 +8,19 @@ module, only the imports here change. A claim about behaviour enters by the fron
 from promptdsl import cli as cli_module
 from promptdsl.batch import RowRenderer, services
 from promptdsl.batch import engine as batch_engine_module
+from promptdsl.batch import engine as ray_pool_module
 from promptdsl.batch import job as batch_job_module
-from promptdsl.batch import ray_pool as ray_pool_module
 from promptdsl.batch import writer as batch_writer_module
-from promptdsl.batch.cells import json_cell
+from promptdsl.batch.inputs import json_cell
 from promptdsl.budget.histories import default_step
 from promptdsl.checking.python_file import parsed
-from promptdsl.cli import record_rows as record_rows_module
-from promptdsl.cli import records_list as records_list_module
-from promptdsl.cli.arguments import call_function, read_arguments
-from promptdsl.cli.at_revision import checked_out_inputs
-from promptdsl.cli.commands import COMMANDS
-from promptdsl.cli.errors import UsageError
-from promptdsl.cli.messages import as_messages
+from promptdsl.cli import records as record_rows_module
+from promptdsl.cli import records as records_list_module
+from promptdsl.cli.commands import COMMANDS, call_function, read_arguments
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
-from promptdsl.cli.record_rows import call_rows, row_lines
-from promptdsl.cli.show import as_explanation, as_json
+from promptdsl.cli.output import UsageError, as_explanation, as_json, as_messages
+from promptdsl.cli.records import call_rows, row_lines
+from promptdsl.cli.sides import checked_out_inputs
 from promptdsl.cli.stubs import stub_text
 from promptdsl.comparing.alignment import (
     aligned,
@@ -33,49 +30,50 @@ from promptdsl.comparing.alignment import (
     increasing,
     most_alike,
 )
+from promptdsl.comparing.block_marks import schema_text
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.changes import NamedEntry, changes, named
-from promptdsl.comparing.escapes import NAMES, alias, ended, shown
-from promptdsl.comparing.lines import changed_words, rows_of
-from promptdsl.comparing.marks import schema_text
-from promptdsl.comparing.matrix import BASE_LINE, applied, difference
-from promptdsl.comparing.shown_texts import ShownTexts
+from promptdsl.comparing.compared_prompts import BASE_LINE, applied, difference
 from promptdsl.comparing.snapshot_file import (
+    NAMES,
     FileEntry,
     FilePart,
     PromptFile,
+    ShownTexts,
     SnapshotFormatError,
+    alias,
+    ended,
     is_same_snapshot,
     parse,
     serialise,
+    shown,
 )
-from promptdsl.comparing.text import failure_text
+from promptdsl.comparing.text import changed_words, failure_text, rows_of
 from promptdsl.components import custom as custom_module
-from promptdsl.components import type_schemas as type_schemas_module
+from promptdsl.components import schemas as type_schemas_module
 from promptdsl.components.block import finish
-from promptdsl.components.function_schemas import Signature, signature_of
+from promptdsl.components.schemas import Signature, signature_of, type_schema
 from promptdsl.components.scope import OPENED, Component
-from promptdsl.components.type_schemas import type_schema
 from promptdsl.config import models as models_module
-from promptdsl.config import server_rows as servers_module
-from promptdsl.config.delimiters import (
+from promptdsl.config import wires as servers_module
+from promptdsl.config.model_facts import Facts, TokenFactors
+from promptdsl.config.models import facts_for
+from promptdsl.config.transformation import (
     EPHEMERAL_DELIMITER,
     EVENT_DELIMITER,
+    LIBRARY,
     NO_DELIMITER,
     Delimiter,
     Delimiters,
+    Resolved,
+    resolve,
 )
-from promptdsl.config.model_facts import Facts, TokenFactors
-from promptdsl.config.models import facts_for
-from promptdsl.config.schema_rules import SchemaRules, WordRow, all_rules
-from promptdsl.config.server_rows import Server, servers
-from promptdsl.config.transformation import LIBRARY, Resolved, resolve
-from promptdsl.config.wire import ImageFormula
-from promptdsl.config.wires import wire_of, wires
-from promptdsl.foundation import answers as answers_module
+from promptdsl.config.wire import ImageFormula, SchemaRules, WordRow, all_rules
+from promptdsl.config.wires import Server, servers, wire_of, wires
 from promptdsl.foundation import errors as errors_module
 from promptdsl.foundation import files as files_module
-from promptdsl.foundation.dedent import dedent_parts
+from promptdsl.foundation import json as answers_module
+from promptdsl.foundation.author_text import INTERRUPTED, Trusted, dedent_parts
 from promptdsl.foundation.errors import misspelt, nearest
 from promptdsl.foundation.errors import shown as shown_value
 from promptdsl.foundation.errors import with_article as with_its_article
@@ -91,11 +89,14 @@ from promptdsl.foundation.escaping import (
     inline_line,
     is_number,
     is_rare,
+    json_pieces,
     json_text,
+    labelled,
     one_line,
     text_of,
     title,
 )
+from promptdsl.foundation.escaping import label_of as first_label
 from promptdsl.foundation.files import read_file
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, FrozenList, frozen, thawed
 from promptdsl.foundation.frozen import plain as plain_data
@@ -124,9 +125,6 @@ from promptdsl.foundation.json import (
     write_json,
 )
 from promptdsl.foundation.json import unique as unique_pairs
-from promptdsl.foundation.labelled import json_pieces, labelled
-from promptdsl.foundation.labelled import label_of as first_label
-from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.old_names import OLD_NAMES
 from promptdsl.foundation.readable import Neighbours, readable, within_line
 from promptdsl.foundation.remedies import (
@@ -135,14 +133,13 @@ from promptdsl.foundation.remedies import (
     message_remedy,
     text_remedy,
 )
-from promptdsl.foundation.signatures import listed_signature
-from promptdsl.foundation.source import note_caller, source_of
+from promptdsl.foundation.source import listed_signature, note_caller, source_of
 from promptdsl.foundation.tables import FORMATS, cell_locations, table_text
-from promptdsl.foundation.terminal_width import columns, fitted_source
-from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import (
+    columns,
     controls,
     equal_start,
+    fitted_source,
     invisible,
     is_valid_unicode,
     on_one_line,
@@ -150,20 +147,14 @@ from promptdsl.foundation.unicode import (
     visible_json,
 )
 from promptdsl.foundation.unicode import visible as all_visible
-from promptdsl.integrations import values as integration_values_module
-from promptdsl.integrations.losses import Conversion
+from promptdsl.integrations import shared as integration_values_module
+from promptdsl.integrations.shared import Conversion
 from promptdsl.messages import conversation_cache as recordings_module
-from promptdsl.messages.block_keys import is_ambiguous
-from promptdsl.messages.blocks import CLASSES, AnyBlock
-from promptdsl.messages.conversation_cache import ReadCache, recorded_before
-from promptdsl.messages.description import described
-from promptdsl.messages.details import NO_DETAILS
-from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
-from promptdsl.messages.field_checks import CACHES, ERROR_TYPES, Cache
-from promptdsl.messages.hint_names import HINTS
-from promptdsl.messages.media.attachment import (
+from promptdsl.messages.attachment import (
+    LONGEST_HEADER,
     MAX_BYTES,
     check_url,
+    image_size,
     of_base64,
     of_bytes,
     of_file_id,
@@ -171,14 +162,15 @@ from promptdsl.messages.media.attachment import (
     of_url,
     read_path,
 )
-from promptdsl.messages.media.image_size import LONGEST_HEADER, image_size
-from promptdsl.messages.media.media_type import check_kind, media_type_of, sniff, spelled
-from promptdsl.messages.media.source import SOURCE_KEYS
+from promptdsl.messages.blocks import CLASSES, AnyBlock, described, is_ambiguous
+from promptdsl.messages.conversation_cache import ReadCache, recorded_before
+from promptdsl.messages.details import KINDS, NO_DETAILS, ROLES, Kind, Role
+from promptdsl.messages.field_checks import CACHES, ERROR_TYPES, Cache
+from promptdsl.messages.media_type import SOURCE_KEYS, check_kind, media_type_of, sniff, spelled
 from promptdsl.messages.message import answers_in, last_calls, recalled
+from promptdsl.messages.names import HINTS, ServerName
 from promptdsl.messages.pairing import OpenCalls, calls_in, closes_calls
-from promptdsl.messages.provider_names import ServerName
-from promptdsl.messages.read_blocks import contents
-from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
+from promptdsl.messages.read_blocks import contents, text_block, tool_result_block, tool_use_block
 from promptdsl.messages.schemas import (
     MOST_REFERENCES,
     check_shape,
@@ -188,31 +180,36 @@ from promptdsl.messages.schemas import (
     is_recursive,
     parts_of,
 )
-from promptdsl.preview.access import Guard
-from promptdsl.preview.choices import Choices
 from promptdsl.preview.files import is_watched, project_folder, signature
-from promptdsl.preview.frames import BROKEN, FrameBuffer, frame, next_frame, read_frame, write_frame
-from promptdsl.preview.limits import PrintedText
-from promptdsl.preview.problems import ended_problem, slow_problem
-from promptdsl.preview.warm import warm_up
+from promptdsl.preview.frames import (
+    BROKEN,
+    FrameBuffer,
+    PrintedText,
+    frame,
+    next_frame,
+    read_frame,
+    write_frame,
+)
+from promptdsl.preview.nursery import warm_up
+from promptdsl.preview.server import Guard
+from promptdsl.preview.session import Choices, ended_problem, slow_problem
 from promptdsl.providers import written as targets_module
 from promptdsl.providers.anthropic.read import read as read_anthropic
 from promptdsl.providers.anthropic.write import write as write_anthropic
 from promptdsl.providers.bedrock.read import read as read_bedrock
 from promptdsl.providers.bedrock.read import read_response as read_response_bedrock
 from promptdsl.providers.bedrock.write import write as write_bedrock
-from promptdsl.providers.chat_template.control_tokens import control_tokens, neutralised
+from promptdsl.providers.chat_template.parts import Abilities
 from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.read import read as read_chat_template
 from promptdsl.providers.chat_template.read import read_response as read_response_chat_template
-from promptdsl.providers.chat_template.request import Abilities
-from promptdsl.providers.chat_template.run import formatted_time
+from promptdsl.providers.chat_template.run import control_tokens, formatted_time, neutralised
 from promptdsl.providers.chat_template.run import render as render_template
 from promptdsl.providers.chat_template.run import render_open as render_open_template
 from promptdsl.providers.chat_template.write import write as write_chat_template
+from promptdsl.providers.gemini.parts import json_schema
 from promptdsl.providers.gemini.read import read as read_gemini
 from promptdsl.providers.gemini.read import read_response as read_response_gemini
-from promptdsl.providers.gemini.tools import json_schema
 from promptdsl.providers.gemini.write import GeminiPayload
 from promptdsl.providers.gemini.write import write as write_gemini
 from promptdsl.providers.openai_chat.read import read as read_openai_chat
@@ -223,15 +220,12 @@ from promptdsl.providers.openai_responses.read import (
     read_response as read_response_openai_responses,
 )
 from promptdsl.providers.openai_responses.write import write as write_openai_responses
-from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.checks import located, mapping, required
-from promptdsl.providers.shared.clean import json_copy
-from promptdsl.providers.shared.fast_path import fresh
-from promptdsl.providers.shared.memory import CachedWrite, Memory
-from promptdsl.providers.shared.read_turns import FINISH_REASONS
+from promptdsl.providers.registry import TARGETS, unread_keys
+from promptdsl.providers.shared.blocks import json_copy
+from promptdsl.providers.shared.memory import CachedWrite, Memory, fresh
+from promptdsl.providers.shared.reading import FINISH_REASONS, located, mapping, required
 from promptdsl.providers.shared.request import OPENING, Request
 from promptdsl.providers.shared.schemas import fitted
-from promptdsl.providers.unread import unread_keys
 from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.providers.written import tally
 from promptdsl.rendering import render as render_module
@@ -244,7 +238,6 @@ from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
 from promptdsl.rendering.passes.render_events import render_events
 from promptdsl.rendering.reports import log as log_module
-from promptdsl.rendering.reports.budget_use import BudgetUse, eighths
 from promptdsl.rendering.reports.cache_order import (
     beginning_of,
     beginning_tokens,
@@ -253,13 +246,14 @@ from promptdsl.rendering.reports.cache_order import (
     shared_by,
 )
 from promptdsl.rendering.reports.cache_order import cache_order as request
+from promptdsl.rendering.reports.cards import BudgetUse, eighths
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_view import TokenView
 from promptdsl.rendering.request import RENDER_DEFAULTS
 from promptdsl.rendering.spans import Trace
 from promptdsl.rendering.text import lower as lower_module
 from promptdsl.rendering.text.format import MARKDOWN, XML
-from promptdsl.rendering.text.layout import LayoutReader, WrittenPage
+from promptdsl.rendering.text.layout import Layout, LayoutReader, WrittenPage
 from promptdsl.rendering.text.lower import Lowering, lower
 from promptdsl.rendering.text.page import (
     NO_INDENT,
@@ -270,63 +264,89 @@ from promptdsl.rendering.text.page import (
     margin,
     with_cache_mark,
 )
-from promptdsl.rendering.text.pieces import Layout
 from promptdsl.rendering.text.walk import walk as walk_parts
-from promptdsl.rendering.text.ways import way_of
+from promptdsl.rendering.text.walk import way_of
+from promptdsl.templates.compiler import FILTERS, TESTS, Inserted, Piece, Rope
 from promptdsl.templates.environment import sandbox as template_sandbox
-from promptdsl.templates.event_text import event_pieces
-from promptdsl.templates.filters import FILTERS, TESTS
-from promptdsl.templates.folders import Registration, read_template, templates_root
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.installed import _LOADED as LOADED_LIBRARIES
-from promptdsl.templates.pieces import Inserted, Piece, Rope
-from promptdsl.templates.render import rendered_template
-from promptdsl.templates.source import TemplateSource
-from promptdsl.templates.template_folder import TemplateFile, TemplateFolder, check_name
+from promptdsl.templates.limits import TemplateFile, TemplateFolder, check_name
+from promptdsl.templates.render import event_pieces, rendered_template
+from promptdsl.templates.sources import Registration, TemplateSource, read_template, templates_root
 from promptdsl.templates.variables import check_variables
-from promptdsl.testing.injection import CalmPrompt
-from promptdsl.testing.injection_data import DataDifference, differences
-from promptdsl.testing.injection_location import (
+from promptdsl.testing.hostile import (
     WORD,
+    DataDifference,
     InjectionLocation,
     around_word,
     between,
+    differences,
     is_enclosed,
     readings,
     skeleton,
 )
-from promptdsl.testing.injection_location import code_fences as tolerant_fences
-from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
-from promptdsl.testing.payload import payload_text
+from promptdsl.testing.hostile import code_fences as tolerant_fences
+from promptdsl.testing.injection import CalmPrompt
+from promptdsl.testing.run import name_of, payload_text, stem_of, stems_in, suffix_of
 from promptdsl.testing.store_contract import StoreClaims
 from promptdsl.testing.store_contract import _complete as complete_entries
 from promptdsl.testing.store_contract import _same as same_entries
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
-from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
+from promptdsl.tokens.attachments import (
+    ASSUMED,
+    AttachedMedia,
+    attachment_tokens,
+    image_tokens,
+    media_at,
+    pixels,
+)
+from promptdsl.tokens.counters import OVERHEAD, Remembered, encoder
 from promptdsl.tokens.cut import best_boundary, character_boundary
-from promptdsl.tokens.encoder import OVERHEAD, Remembered, encoder
-from promptdsl.tokens.encodings import SHIPPED, packed_file, unpack, vocabulary
+from promptdsl.tokens.encodings import (
+    AT_ONCE,
+    FORCED,
+    SHIPPED,
+    adds_up,
+    first_cut,
+    last_cut,
+    packed_file,
+    pieces,
+    unpack,
+    vocabulary,
+)
 from promptdsl.tokens.encodings import encoding as encoding_named
-from promptdsl.tokens.frames import label_of
-from promptdsl.tokens.images import ASSUMED, image_tokens
-from promptdsl.tokens.messages import block_tokens, has_media, message_tokens
-from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
-from promptdsl.tokens.safe_cuts import AT_ONCE, FORCED, adds_up, first_cut, last_cut, pieces
-from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
+from promptdsl.tokens.payloads import (
+    CLAUDE_TOOLS,
+    Tally,
+    block_tokens,
+    entries_key,
+    entry_tokens,
+    has_media,
+    label_of,
+    message_tokens,
+    output_tokens,
+    tool_tokens,
+    tools_frame,
+)
 from promptdsl.transcript import stores as stores_module
 from promptdsl.tree import masks as tree_module
-from promptdsl.tree.calls import answers_of, calls_of
-from promptdsl.tree.group_nodes import ComponentNode, ConversationNode, FirstFitNode, LimitNode
 from promptdsl.tree.masks import CACHE, NAMED, OPAQUE, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
 from promptdsl.tree.outline import outline
 from promptdsl.tree.part_nodes import EventBlockNode, JsonNode, SectionNode, VolatileNode
 from promptdsl.tree.recorded import MOST as MOST_FINDINGS
+from promptdsl.tree.recorded import answers_of, calls_of, first_of, remember
 from promptdsl.tree.recorded import cut as cut_run
-from promptdsl.tree.recorded import first_of, remember
 from promptdsl.tree.rewrite import covering, has_content, opaque, replace, rewrite, with_content
-from promptdsl.tree.turn_nodes import RecordedNode, RootNode
+from promptdsl.tree.turn_nodes import (
+    ComponentNode,
+    ConversationNode,
+    FirstFitNode,
+    LimitNode,
+    RecordedNode,
+    RootNode,
+)
 
 __all__ = [
     "ABSENT",

@@ -48,8 +48,8 @@ with Timeline() as timeline:
 render(timeline, model="gpt-5").to_openai()
 """
 LOADED_FOR_FIVE = [
-    *("components", "config", "foundation", "messages", "messages.media"),
-    *("rendering", "rendering.passes", "rendering.text", "tokens", "tree"),
+    *("components", "config", "foundation", "messages", "rendering"),
+    *("rendering.passes", "rendering.text", "tokens", "tree"),
 ]
 
 
@@ -121,11 +121,9 @@ def test_annotations_are_found(function: Callable[..., object]) -> None:
 
 
 def test_a_first_render_loads_its_own_provider() -> None:
-    """Rendering and sending a prompt loads the record and the adapter of its provider alone."""
-    added = ["config.wires", "providers", "providers.openai_chat", "providers.shared"]
+    """Rendering and sending a prompt loads the adapter of its provider alone."""
+    added = ["providers", "providers.openai_chat", "providers.shared"]
     assert folders(SENT) == sorted([*LOADED_FOR_FIVE, *added])
-    records = [name for name in ours(SENT) if name.startswith("config.wires.")]
-    assert ["config.wires.openai"] == records
 
 
 def test_a_first_render_loads_nothing_rare() -> None:

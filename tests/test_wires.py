@@ -30,11 +30,11 @@ HOMES = (
     "components/history.py",  # History.from_x
     "rendering/result.py",  # Rendered.to_x
     "transcript/transcript.py",  # Transcript.from_x
-    "messages/provider_names.py",  # ProviderName
+    "messages/names.py",  # ProviderName
     "config/models.py",  # the rules of models of OpenAI, and of models of any server
 )
 """The files that may name a provider, beside its record, its folder and other libraries' names."""
-RECORDS = ("config/wires/", "integrations/")
+RECORDS = ("config/records.py", "integrations/")
 """The records, which have other names, too, and the names that other libraries have for them."""
 every_provider = pytest.mark.parametrize("provider", PROVIDERS)
 
@@ -69,7 +69,7 @@ def test_every_list_has_every_provider() -> None:
 @pytest.mark.slow
 def test_every_field_is_read() -> None:
     """No field of a record is without a reader, and hardly any is alike in all records."""
-    own = {PACKAGE / "config" / "wire.py", *(PACKAGE / "config" / "wires").glob("[a-z]*.py")}
+    own = {PACKAGE / "config" / "wire.py", PACKAGE / "config" / "records.py"}
     trees = [ast.parse(path.read_text("utf-8")) for path in {*PACKAGE.rglob("*.py")} - own]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}

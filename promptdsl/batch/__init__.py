@@ -6,25 +6,25 @@ Read ``rows``, ``renderer``, ``writer`` and ``job`` in this order; ``results`` r
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
 if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.
-    from promptdsl.batch.cells import Parameters as Parameters
     from promptdsl.batch.engine import Pools as Pools
     from promptdsl.batch.engine import ProcessPool as ProcessPool
+    from promptdsl.batch.engine import RayPool as RayPool
     from promptdsl.batch.engine import render_rows as render_rows
     from promptdsl.batch.inputs import InputsSource as InputsSource
     from promptdsl.batch.inputs import NamedInputs as NamedInputs
+    from promptdsl.batch.inputs import Parameters as Parameters
     from promptdsl.batch.inputs import inputs_of_name as inputs_of_name
     from promptdsl.batch.inputs import named_inputs as named_inputs
     from promptdsl.batch.job import Job as Job
     from promptdsl.batch.job import count_rows as count_rows
     from promptdsl.batch.job import write_batch as write_batch
-    from promptdsl.batch.problem import Problem as Problem
-    from promptdsl.batch.problem import is_installed as is_installed
-    from promptdsl.batch.problem import user_frames as user_frames
-    from promptdsl.batch.ray_pool import RayPool as RayPool
+    from promptdsl.batch.renderer import Problem as Problem
     from promptdsl.batch.renderer import RowRenderer as RowRenderer
     from promptdsl.batch.renderer import RowResult as RowResult
+    from promptdsl.batch.renderer import is_installed as is_installed
     from promptdsl.batch.renderer import json_line as json_line
     from promptdsl.batch.renderer import rendered_prompt as rendered_prompt
+    from promptdsl.batch.renderer import user_frames as user_frames
     from promptdsl.batch.results import WrittenResults as WrittenResults
     from promptdsl.batch.results import read_results as read_results
     from promptdsl.batch.results import write_results as write_results
@@ -42,15 +42,14 @@ else:
     __all__, __getattr__, __dir__ = lazy_names(
         globals(),
         {
-            "cells": "Parameters",
-            "engine": "Pools ProcessPool render_rows",
-            "inputs": "InputsSource NamedInputs inputs_of_name named_inputs",
+            "engine": "Pools ProcessPool RayPool render_rows",
+            "inputs": ("InputsSource NamedInputs Parameters inputs_of_name named_inputs"),
             "job": "Job count_rows write_batch",
-            "problem": "Problem is_installed user_frames",
-            "ray_pool": "RayPool",
-            "renderer": "RowRenderer RowResult json_line rendered_prompt",
+            "renderer": (
+                "Problem RowRenderer RowResult is_installed json_line rendered_prompt user_frames"
+            ),
             "results": "WrittenResults read_results write_results",
-            "rows": "TableRow RowReader",
+            "rows": "RowReader TableRow",
             "service": "Service service_of services",
             "writer": "BatchWriter CountingWriter read_manifest",
         },

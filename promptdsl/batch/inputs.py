@@ -1,18 +1,285 @@
-"""Named inputs: the arguments of a prompt function for cases to look at, to check and to test."""
+"""The arguments of a prompt function, from the cells of a table row or from named inputs.
 
+The first part reads cells by the declared types of the function; the second has the named inputs,
+which are cases to look at, to check and to test.
+"""
+
+import base64
+import enum
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+import re
+import sys
+import types
+import typing
+from collections.abc import Awaitable, Callable, Container, Mapping
 from contextvars import copy_context
+from datetime import date, datetime, time
+from decimal import Decimal
+from inspect import Parameter
+from math import isfinite
 from typing import Any, TypeAlias, cast
 
 import attrs
 
-from promptdsl.batch.cells import Parameters
-from promptdsl.foundation.errors import DataError, OptionError, nearest, shown, with_article
+from promptdsl.foundation.errors import (
+    DataError,
+    OptionError,
+    misspelt,
+    nearest,
+    shown,
+    with_article,
+)
 from promptdsl.foundation.frozen import Around, is_mapping, json_leaf, plain, thawed
 from promptdsl.foundation.json import JsonDict, JsonValue
 from promptdsl.foundation.source import Source, author, note_caller, public_api
 from promptdsl.foundation.unicode import on_one_line
+
+# The cells of a row as arguments of a function, by their declared types, and as JSON.
+
+_WORDS = {"true": True, "false": False, "1": True, "0": False}
+_NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
+_READ: dict[type, Callable[[str], object]] = {
+    int: lambda text: int(_number(text)),
+    float: lambda text: float(_number(text)),
+    bool: lambda text: _WORDS[text.strip().lower()],
+    datetime: datetime.fromisoformat,
+    date: date.fromisoformat,
+}
+"""The functions that read a text as the type that a parameter declares."""
+_CHECKED = (*_READ, str, type(None))
+"""The types that are checked; a parameter of any other type, but a choice, takes every cell."""
+
+
+_MOST_BITS = 10_000
+"""Integers with more bits are shortened texts: Python writes at most 4,300 digits."""
+
+
+@attrs.frozen
+class OddCell:
+    """A cell for which Python has no value. If the function takes it, its row fails."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+class Parameters:
+    """The parameters of a function, and the cells that are their arguments.
+
+    >>> from promptdsl.batch import Parameters
+    >>> def reply(question: str, rating: int = 0): ...
+    >>> Parameters(reply, "reply").arguments({"question": "Why?", "rating": "4"}, texts=True)
+    {'question': 'Why?', 'rating': 4}
+
+    Raises :class:`OptionError` for a function that cannot be called with arguments by name.
+    """
+
+    def __init__(self, function: Callable[..., object], name: str) -> None:
+        self.name = name
+        self.takes_all = False
+        self.types: dict[str, tuple[type, ...]] = {}
+        self.choices: dict[str, list[tuple[object, object]]] = {}
+        self.required: list[str] = []
+        names = getattr(inspect.unwrap(function), "__globals__", {})
+        for parameter in _signature(function, name).parameters.values():
+            is_required = parameter.default is Parameter.empty
+            if parameter.kind in _BY_NAME:
+                annotation = _evaluated(parameter.annotation, names)
+                self.types[parameter.name] = _types_of(annotation)
+                self.choices[parameter.name] = _choices_of(annotation)
+                if is_required:
+                    self.required.append(parameter.name)
+            elif parameter.kind is Parameter.VAR_KEYWORD:
+                self.takes_all = True
+            elif parameter.kind is Parameter.POSITIONAL_ONLY and is_required:
+                problem = f"{name} takes {parameter.name!r} by position only"
+                raise OptionError(
+                    problem, fix="a column is passed by name: remove the / from the parameters"
+                )
+
+    @property
+    def columns(self) -> Container[str] | None:
+        """The columns that are arguments; ``None`` for all."""
+        return None if self.takes_all else self.types
+
+    def takes(self, column: str) -> bool:
+        """Return whether a column is an argument."""
+        return self.takes_all or column in self.types
+
+    def arguments(self, cells: Mapping[str, object], *, texts: bool = False) -> dict[str, object]:
+        """Return the arguments of a row, without the cells that the function does not take.
+
+        If all cells are ``texts``, a cell is read as a number or a truth value where its parameter
+        declares this type. Raises :class:`DataError` for a missing cell, or one of another type.
+        """
+        missing = [name for name in self.required if name not in cells]
+        if missing:
+            raise self._missing(missing[0], cells)
+        return {
+            name: self.argument(name, cell, texts=texts)
+            for name, cell in cells.items()
+            if self.takes(name)
+        }
+
+    def _missing(self, name: str, cells: Mapping[str, object]) -> DataError:
+        """Return the error for a missing cell; one that is no argument may be it, misspelt."""
+        problem = f"the row has no {name!r}, which {self.name} needs"
+        names = on_one_line(", ".join(sorted(cells)))
+        fix = f"it has {names}" if names else ""
+        return DataError(problem, fix=misspelt(name, {*cells} - {*self.types}) or fix)
+
+    def argument(self, name: str, cell: object, *, texts: bool) -> object:
+        """Return a cell as an argument; raise :class:`DataError` if it has another type."""
+        if isinstance(cell, OddCell):
+            raise DataError(cell.problem)
+        if choices := self.choices.get(name):
+            return _chosen(name, cell, choices, texts=texts)
+        types = self.types.get(name, ())
+        if not types or type(cell) in types or (type(cell) is int and float in types):
+            return cell
+        if isinstance(cell, str) and str not in types:
+            if texts and cell == "" and type(None) in types:
+                return None
+            for kind in types:
+                # JSON has numbers and truth values, but no dates.
+                if kind in _READ and (texts or issubclass(kind, date)):
+                    try:
+                        return _READ[kind](cell)
+                    except (ValueError, KeyError):
+                        continue
+        raise _misfit(name, cell, types, texts=texts)
+
+
+def _misfit(name: str, cell: object, types: tuple[type, ...], *, texts: bool) -> DataError:
+    """Return the error for a cell that has none of the types of its parameter."""
+    wanted = " or ".join(kind.__name__ for kind in types).replace("NoneType", "None")
+    actual, fix = f"{type(cell).__name__} {str(cell)[:40]!r}", ""
+    if cell is None:
+        actual, fix = "null", "add `| None` to the type of the parameter"
+    elif cell == "" and texts:
+        fix = "an empty cell is None if the type of the parameter has `| None`"
+    return DataError(f"the cell {name!r} is {actual}, not {wanted}", fix=fix)
+
+
+def json_cell(cell: object) -> JsonValue:
+    """Return any cell as JSON data; no cell raises an error.
+
+    NaN and infinity are null, since pandas writes a missing cell as NaN. Bytes are base64, times
+    are in ISO 8601, keys and values of other types are their text.
+
+    >>> json_cell([float("nan"), Decimal("1.50"), b"a"])
+    [None, '1.50', 'YQ==']
+    """
+    try:
+        return _as_json(cell)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # printing an unknown object may raise anything
+        return f"<{type(cell).__name__} that cannot be printed>"
+
+
+def _as_json(cell: object) -> JsonValue:
+    if cell is None or isinstance(cell, bool | str):
+        return cell
+    if isinstance(cell, int):
+        return cell if cell.bit_length() < _MOST_BITS else shown(cell)
+    if isinstance(cell, float):
+        return cell if isfinite(cell) else None
+    if isinstance(cell, list | tuple):
+        return [_as_json(item) for item in cast("list[object]", cell)]
+    if is_mapping(cell):
+        return {str(key): _as_json(value) for key, value in cell.items()}
+    if isinstance(cell, bytes):
+        return base64.b64encode(cell).decode()
+    is_missing = isinstance(cell, Decimal) and not cell.is_finite()
+    return None if is_missing else _as_text(cell)
+
+
+def _as_text(cell: object) -> str:
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+
+
+_BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+def _number(text: str) -> str:
+    """Return the text of a number; ``ValueError`` for numbers of Python alone, such as ``1_0``."""
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError(text)
+    return text
+
+
+def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
+    try:
+        if sys.version_info >= (3, 14):
+            from annotationlib import Format
+
+            # An annotation may use a name that is imported for type checkers only.
+            return inspect.signature(function, annotation_format=Format.FORWARDREF)
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise OptionError(f"the parameters of {name} are not known") from None
+
+
+def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:  # Any: as authors write
+    """Return an annotation; ``object`` for a text that cannot be evaluated here."""
+    if not isinstance(annotation, str):
+        return annotation
+    # It is a text in a module with "from __future__ import annotations".
+    try:
+        return eval(annotation, names)
+    except Exception:  # it may be any code
+        return object
+
+
+def _members(annotation: Any) -> tuple[Any, ...]:  # Any: as authors write
+    is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
+    return typing.get_args(annotation) if is_union else (annotation,)
+
+
+def _types_of(annotation: Any) -> tuple[type, ...]:  # Any: as authors write
+    """Return the types of an annotation; none if one of them is not checked."""
+    members = _members(annotation)
+    return members if all(member in _CHECKED for member in members) else ()
+
+
+def _choices_of(annotation: Any) -> list[tuple[object, object]]:  # Any: as authors write
+    """Return the cells that a ``Literal`` or an ``Enum`` allows, each with its argument.
+
+    There are none for an annotation with other types, except ``None``.
+    """
+    choices: list[tuple[object, object]] = []
+    for member in _members(annotation):
+        if typing.get_origin(member) is typing.Literal:
+            choices += [(value, value) for value in typing.get_args(member)]
+        elif isinstance(member, enum.EnumType):
+            entries = cast("list[enum.Enum]", list(member))
+            choices += [(entry.value, entry) for entry in entries]
+        elif member is type(None):
+            choices.append((None, None))
+        else:
+            return []
+    return [] if choices == [(None, None)] else choices
+
+
+def _chosen(
+    name: str, cell: object, choices: list[tuple[object, object]], *, texts: bool
+) -> object:
+    """Return the argument for a cell; :class:`DataError` for a cell that is no choice."""
+    for value, argument in choices:
+        text = "" if value is None else str(value)
+        if (texts and cell == text) or cell is argument:
+            return argument
+        if type(cell) is type(value) and cell == value:
+            return argument
+    values = [repr(value) for value, _ in choices]
+    actual = "null" if cell is None else repr(str(cell)[:40])
+    problem = f"the cell {name!r} is {actual}, not one of {', '.join(values)}"
+    raise DataError(problem, fix=nearest(cell, [str(value) for value, _ in choices]))
+
+
+# Named inputs: the arguments of a prompt function for cases to look at, to check and to test.
 
 InputsByName: TypeAlias = Mapping[str, Mapping[str, object]]
 """The arguments of a prompt function by the name of each case."""

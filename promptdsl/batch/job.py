@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from promptdsl import ModelFacts, ProviderId, Rendered, __version__
 from promptdsl.batch.engine import Pools, Work, results
-from promptdsl.batch.problem import is_ours_or_installed
-from promptdsl.batch.renderer import RowRenderer, RowResult
+from promptdsl.batch.renderer import RowRenderer, RowResult, is_ours_or_installed
 from promptdsl.batch.rows import RowReader, TableRow, digest_of
 from promptdsl.batch.service import TakenKey
 from promptdsl.batch.writer import MANIFEST, BatchWriter, is_part, read_manifest, shown_path

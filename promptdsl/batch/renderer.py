@@ -1,29 +1,112 @@
-"""The renderer of rows: each row gives the body of a request, or a problem."""
+"""The renderer of rows: each row gives the body of a request, or a problem.
+
+A problem, with the author's lines of an error, comes first; then the renderer.
+"""
 
 import base64
 import json
 import os
 import re
 import sys
+import sysconfig
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, NamedTuple
 
 import promptdsl
-from promptdsl import Node, ProviderName, Rendered, prefix_report
-from promptdsl.batch.cells import Parameters
-from promptdsl.batch.problem import Problem, is_ours_or_installed, problem_of
+from promptdsl import Node, PromptError, ProviderName, Rendered, prefix_report
+from promptdsl.batch.inputs import Parameters
 from promptdsl.batch.rows import TableRow, arrow_rows, digest_of, numbered, usable_columns
 from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
-from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
-from promptdsl.foundation.extras import require
+from promptdsl.foundation.errors import DataError, OptionError, nearest, require, shown
 from promptdsl.foundation.files import NOTED_FILES
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import valid_unicode
+
+# Problems of rows, and the author's lines of an error.
+
+
+class Problem(NamedTuple):
+    """The reason why a row has no request: the error, its type, its lines, and what to do."""
+
+    type: str
+    what: str
+    fix: str = ""
+    at: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        line = f"{self.at[0]}: " if self.at else ""
+        return f"{line}{self.type}: {self.what}" + (f" ({self.fix})" if self.fix else "")
+
+
+def problem_of(error: BaseException) -> Problem:
+    """Return any error as a problem, with the lines of its author."""
+    try:
+        return _problem_of(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the text of an unknown error may raise an error
+        return Problem(type(error).__name__, "an error that cannot be printed")
+
+
+def _problem_of(error: BaseException) -> Problem:
+    name = type(error).__name__
+    if isinstance(error, PromptError):
+        # An error about an argument of render() names our line that calls render().
+        ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+        at = tuple(line for line in map(str, error.at) if line not in ours)
+        return Problem(name, error.what, error.fix or "", at)
+    frames = user_frames(error)
+    return Problem(
+        name, _text_of(error), at=tuple(f"{frame.filename}:{frame.lineno}" for frame in frames[-1:])
+    )
+
+
+def _text_of(error: BaseException) -> str:
+    """Return the text of an error, followed by its notes; its type if it has no text."""
+    cls, lines = type(error), traceback.format_exception_only(error)
+    names = (f"{cls.__module__}.{cls.__qualname__}", cls.__qualname__)
+    # A SyntaxError begins with lines of the code.
+    begins = (index for index, line in enumerate(lines) if line.startswith(names))
+    text = "".join(lines[next(begins, -1) :]).strip()
+    prefix = next((f"{name}: " for name in names if text.startswith(f"{name}: ")), "")
+    return text.removeprefix(prefix)
+
+
+PACKAGE = os.path.join(os.path.dirname(promptdsl.__file__), "")
+"""The folder of this package, with a separator at its end."""
+
+
+def user_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return the frames of the user's code; those of installed packages if there are no others."""
+    trace = traceback.extract_tb(error.__traceback__)
+    stack = [frame for frame in trace if not frame.filename.startswith((PACKAGE, "<frozen "))]
+    return [frame for frame in stack if not is_installed(frame.filename)] or stack
+
+
+def is_installed(path: str) -> bool:
+    """Return whether a path is in Python itself or in its installed packages."""
+    return os.path.join(path, "").startswith(_installed())
+
+
+def is_ours_or_installed(path: str) -> bool:
+    """Return whether a path is in this package, or in installed code."""
+    return path.startswith(PACKAGE) or is_installed(path)
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    folders = [sysconfig.get_path(name) for name in names]
+    return tuple(os.path.join(folder, "") for folder in {*folders, *map(os.path.realpath, folders)})
+
+
+# The renderer of rows: each row gives the body of a request, or a problem.
 
 _KEEP_EMPTY = "write --keep-empty, or keep_empty=True in code, to send it anyway"
 _TURNS = ("messages", "contents", "input")

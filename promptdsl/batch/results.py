@@ -8,17 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple, Self, cast
 
 from promptdsl import Message, PromptError, ProviderId, provider_names, read_response
-from promptdsl.batch.cells import json_cell
+from promptdsl.batch.inputs import json_cell
 from promptdsl.batch.renderer import json_line
 from promptdsl.batch.rows import RowReader, digest_of
 from promptdsl.batch.service import MESSAGES, Service, service_of
 from promptdsl.batch.writer import ERRORS, IDS, SCHEMAS, read_manifest
-from promptdsl.foundation.answers import read_answer
-from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.extras import require
+from promptdsl.foundation.errors import DataError, require
 from promptdsl.foundation.files import atomic_writer
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.json import ABSENT, json_problem, read_json
+from promptdsl.foundation.json import ABSENT, json_problem, read_answer, read_json
 
 
 def read_results(

@@ -8,9 +8,8 @@ from hashlib import file_digest
 from io import BufferedReader
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from promptdsl.batch.cells import OddCell
-from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.extras import require
+from promptdsl.batch.inputs import OddCell
+from promptdsl.foundation.errors import DataError, require
 from promptdsl.foundation.json import ABSENT, json_problem, read_json
 from promptdsl.foundation.old_names import new_name
 from promptdsl.foundation.unicode import is_valid_unicode

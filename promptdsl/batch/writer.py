@@ -13,9 +13,8 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import IO, Any, NamedTuple, cast
 
-from promptdsl.batch.cells import json_cell
-from promptdsl.batch.problem import Problem
-from promptdsl.batch.renderer import RowResult, json_line
+from promptdsl.batch.inputs import json_cell
+from promptdsl.batch.renderer import Problem, RowResult, json_line
 from promptdsl.batch.service import LONGEST_ID, Service
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping

@@ -1,14 +1,55 @@
-"""The budget of a render: its checked arguments."""
+"""The budget of a render: its checked arguments, and the token counts that it needs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from sys import maxsize
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import attrs
 
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import OptionError, is_one_of, shown
 from promptdsl.foundation.source import Source, author
 from promptdsl.tokens import TokenCounter
+from promptdsl.tokens.count import Tokens
+from promptdsl.tree.node import Node
+from promptdsl.tree.turn_nodes import RecordedNode
+
+# The token counts that a budget needs, as a protocol.
+#
+# Its only implementation is ``Measuring`` in ``rendering/measure.py``, a layer above.
+
+
+class Measure(Protocol):
+    """The counter of the parts of a prompt, in the tokens of its target model."""
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The facts of the target model."""
+        ...
+
+    @property
+    def tokens(self) -> Tokens:
+        """The counter of texts."""
+        ...
+
+    @property
+    def in_characters(self) -> "Measure":
+        """A counter of the same parts that counts characters instead of tokens."""
+        ...
+
+    def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
+        """Return the tokens of an entry of a timeline, and by id those of the ``wanted`` nodes.
+
+        A turn is counted with the frame of its message.
+        """
+        ...
+
+    def messages(self, run: RecordedNode) -> Sequence[int]:
+        """Return the tokens of each message of a run, with its frame where it has its own."""
+        ...
+
+
+# The budget of a render: its checked arguments.
 
 TokenLimit: TypeAlias = int | Literal["window"]
 

@@ -14,22 +14,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from promptdsl.budget.edited_history import members_of
-from promptdsl.budget.measure_protocol import Measure
-from promptdsl.budget.pins import united
+from promptdsl.budget.budget import Measure
+from promptdsl.budget.edited_history import members_of, united
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
+from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message, answers_in
 from promptdsl.messages.pairing import asks, calls_in
-from promptdsl.messages.roles import LEADING
-from promptdsl.tree.calls import answers_of, calls_of
-from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.node import Node
-from promptdsl.tree.recorded import cut, remember
+from promptdsl.tree.recorded import answers_of, calls_of, cut, remember
 from promptdsl.tree.rewrite import with_content
-from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
+from promptdsl.tree.turn_nodes import ConversationNode, RecordedNode, TurnNode
 
 if TYPE_CHECKING:
-    from promptdsl.budget.cleared_results import Clearing
+    from promptdsl.budget.tool_results import Clearing
 
 State: TypeAlias = tuple[int, bool, int]
 """The first message after a cut, whether a question before it stays, and where clearing ends."""

@@ -4,9 +4,8 @@
 ``checked_prompt`` hold what they read.
 """
 
-from promptdsl.checking.checker import Checker, CheckReport
+from promptdsl.checking.checker import Checker, CheckReport, CheckSettings
 from promptdsl.checking.finding import CheckRule, Finding
 from promptdsl.checking.rules import RULES
-from promptdsl.checking.settings import CheckSettings
 
 __all__ = ["RULES", "CheckReport", "CheckRule", "CheckSettings", "Checker", "Finding"]

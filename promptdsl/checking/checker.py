@@ -1,26 +1,165 @@
 """The checker: it runs the selected rules over files and rendered prompts.
 
-``Checker.paths`` and ``Checker.prompt`` find problems, ``_note`` keeps them as findings, and
-``report`` returns them.
+Before it stand the comments that ignore a finding, and the settings of ``[tool.promptdsl.check]``.
 """
 
 import ast
 import io
 import os
+import re
 import tokenize
+import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import attrs
 
-from promptdsl import PromptError, Rendered, Source
-from promptdsl.checking.checked_prompt import CheckedPrompt
-from promptdsl.checking.finding import Finding, Problems
-from promptdsl.checking.ignores import Ignores
+from promptdsl import ConfigError, PromptError, Rendered, Source
+from promptdsl.checking.finding import CheckedPrompt, Finding, Problems
 from promptdsl.checking.python_file import PythonFile, parsed
 from promptdsl.checking.rules import BROKEN, LOST, RULES, UNUSED
-from promptdsl.checking.settings import HINTS, CheckSettings
+from promptdsl.foundation.errors import nearest
+from promptdsl.foundation.frozen import is_list, is_mapping
+
+# Comments that ignore a finding: ``# promptdsl: ignore[PD101]``, in templates ``{# ... #}``.
+
+_COMMENT = re.compile(r"promptdsl: ?ignore\b(?:\[([^\]]*)\])?")
+_TEMPLATE = re.compile(r"\{#-?\s*promptdsl: ?ignore\b(?:\[([^\]]*)\])?\s*-?#\}")
+Comment = tuple[int, str]
+"""The line of a comment, and one of its ids, or ``""`` if it has none."""
+
+
+class Ignores:
+    """The ignore comments of a file, and the lines that each of them covers."""
+
+    def __init__(self, text: str, file: PythonFile | None = None) -> None:
+        self._covering: defaultdict[int, set[Comment]] = defaultdict(set)
+        self._used: set[Comment] = set()
+        self._every: list[Comment] = []
+        if "promptdsl:" not in text:
+            return
+        for number, words in _comments(text) if file else enumerate(text.split("\n"), 1):
+            for match in (_COMMENT if file else _TEMPLATE).finditer(words):
+                ids = (match[1] or "").split(",")
+                self._covering[number] |= {(number, id.strip()) for id in ids}
+        self._every += sorted(set[Comment]().union(*self._covering.values()))
+        for node in ast.walk(file.tree) if file and self._every else ():
+            if isinstance(node, ast.With | ast.AsyncWith):
+                head = range(node.lineno, node.body[0].lineno)
+            elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
+                # A long string cannot contain a comment: one at its end covers the statement.
+                head = range(node.lineno, (node.end_lineno or 0) + 1)
+            else:
+                continue
+            at_head = {
+                comment
+                for line in head
+                for comment in self._covering.get(line, ())
+                if comment[0] == line
+            }
+            if at_head:
+                for line in range(node.lineno, (node.end_lineno or 0) + 1):
+                    self._covering[line] |= at_head
+
+    def covers(self, line: int, rule: str) -> bool:
+        """Return whether a comment ignores a finding of this rule, and note that it was needed."""
+        needed = {comment for comment in self._covering.get(line, ()) if comment[1] == rule}
+        self._used |= needed
+        return bool(needed)
+
+    def unused(self) -> Iterator[Comment]:
+        """Yield the line and the id of each comment that no finding needed."""
+        return (comment for comment in self._every if comment not in self._used)
+
+
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return ((token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT)
+
+
+# The settings of ``[tool.promptdsl.check]``: which rules run, and on which files.
+
+HINTS = "hints"
+"""The name that selects all hints of a render; without it they are no findings."""
+
+
+@attrs.frozen
+class CheckSettings:
+    """Which rules run, and on which files; all names are those of ``[tool.promptdsl.check]``.
+
+    ``select`` and ``ignore`` are ids of rules, or the beginning of ids: ``PD1``. ``exclude``
+    are names of files and folders to leave out. ``targets`` and ``models`` are used if a call has
+    none.
+
+    >>> from promptdsl.checking import CheckSettings
+    >>> CheckSettings(select=("PD1",)).selects("PD101")
+    True
+    """
+
+    select: tuple[str, ...] = ("PD",)
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        ids = [HINTS, *RULES]
+        for prefix in (*self.select, *self.ignore):
+            if not prefix or not any(id.startswith(prefix) for id in ids):
+                raise ConfigError(f"there is no rule {prefix!r}", fix=nearest(prefix, ids))
+
+    def selects(self, rule: str) -> bool:
+        """Return whether a rule runs."""
+        return rule.startswith(self.select) and not rule.startswith(self.ignore or ("-",))
+
+    def changed(self, *, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> Self:
+        """Return settings with other selected rules, and with more ignored ones."""
+        select, ignore = tuple(select) or self.select, (*self.ignore, *ignore)
+        return attrs.evolve(self, select=select, ignore=ignore)
+
+    @classmethod
+    def near(cls, folder: str = ".") -> Self:
+        """Return the settings of the nearest ``pyproject.toml`` in a folder or above it.
+
+        Raises :class:`ConfigError` if the file cannot be read, or a setting is wrong.
+        """
+        above = [Path(folder).resolve(), *Path(folder).resolve().parents]
+        path = next(
+            (file for parent in above if (file := parent / "pyproject.toml").is_file()), None
+        )
+        try:
+            toml: Any = tomllib.loads(path.read_text("utf-8")) if path else {}  # Any: TOML
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path} cannot be read: {error}", fix="correct it") from None
+        for key in ("tool", "promptdsl", "check"):
+            toml = toml.get(key, {}) if is_mapping(toml) else None
+        if not is_mapping(toml):
+            problem = f"{path}: [tool.promptdsl.check] is not a table"
+            raise ConfigError(problem, fix='write its settings below it: select = ["PD"]')
+        table: dict[str, Any] = {**toml}
+        known = [field.name for field in attrs.fields(cls)]
+        for key, value in table.items():
+            if key not in known:
+                problem = f"{path}: [tool.promptdsl.check] has no {key!r}"
+                raise ConfigError(problem, fix=nearest(key, known))
+            if not (is_list(value) and all(isinstance(text, str) for text in value)):
+                problem = f"{path}: {key} in [tool.promptdsl.check] is not a list of strings"
+                raise ConfigError(problem, fix=f'write {key} = ["..."]')
+        settings = cls(**{key: tuple(value) for key, value in table.items()})
+        root = os.path.relpath(path.parent, folder) if settings.targets and path else "."
+        targets = (
+            os.path.normpath(os.path.join(root, target)) if ".py:" in target else target
+            for target in settings.targets
+        )
+        return attrs.evolve(settings, targets=tuple(targets))
+
+
+# The checker: it runs the selected rules over files and rendered prompts.
+#
+# ``Checker.paths`` and ``Checker.prompt`` find problems, ``_note`` keeps them as findings, and
+# ``report`` returns them.
 
 ENDINGS = (".j2", ".jinja", ".jinja2")
 _SKIPPED = ("__pycache__", "node_modules", "site-packages", "venv")

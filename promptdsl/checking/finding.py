@@ -1,18 +1,68 @@
-"""The classes of a rule and of a finding."""
+"""A rule, a finding, and the rendered prompt as rules see it."""
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterator
 from textwrap import fill, indent
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
-from promptdsl import Source
+from promptdsl import Rendered, Source
+from promptdsl.checking.python_file import AuthorCall, PythonFile
 from promptdsl.foundation.unicode import on_one_line
 
-if TYPE_CHECKING:
-    from promptdsl.checking.checked_prompt import CheckedPrompt
-    from promptdsl.checking.python_file import PythonFile
+# A rendered prompt as rules see it: its author's text, and the code that wrote it.
+
+_CODE = re.compile(
+    r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1|\Z)|(`+)(?!`).+?(?<!`)\2(?!`)"
+    r"|<(code|pre|example)\b.*?</\3>",
+    re.DOTALL | re.MULTILINE,
+)
+"""A code fence, code in a line, and tags around examples."""
+
+
+class CheckedPrompt:
+    """A rendered prompt with its ``spans``; ``texts`` are the spans that its author wrote.
+
+    ``file_of`` returns the parsed file of a path.
+    """
+
+    def __init__(self, rendered: Rendered, file_of: Callable[[str], PythonFile | None]) -> None:
+        self.rendered, self._file_of = rendered, file_of
+        self.spans = rendered.spans()
+        self.texts = [span for span in self.spans if span.kind == "author"]
+
+    def calls(self, *names: str) -> Iterator[tuple[Source, AuthorCall]]:
+        """Yield the calls of components that wrote a part of the prompt, with their lines."""
+        for source in {span.source: None for span in self.spans if span.source}:
+            yield from ((source, call) for call in self.calls_at(source, *names))
+
+    def calls_at(self, source: Source | None, *names: str) -> list[AuthorCall]:
+        """Return the calls of components in a line of the author's code."""
+        file = self._file_of(source.file) if source else None
+        calls = file.calls if file and source else []
+        return [
+            call
+            for call in calls
+            if source and call.node.lineno == source.line and call.name in names
+        ]
+
+
+def prose(text: str) -> str:
+    """Return a text in which code is replaced by blanks."""
+    return _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
+
+
+def literal(node: ast.expr | None) -> object:
+    """Return the value of a literal expression; raise :class:`ValueError` for any other."""
+    try:
+        return ast.literal_eval(node) if node is not None else None
+    except (TypeError, SyntaxError, RecursionError, MemoryError):
+        raise ValueError from None
+
+
+# The classes of a rule and of a finding.
 
 Location: TypeAlias = "ast.expr | ast.stmt | Source | None"
 """The location of a problem: code, a line of the author, or ``None`` if unknown."""
@@ -61,25 +111,25 @@ class Finding:
 class CheckRule:
     """A rule of ``promptdsl check``: its data, and its functions.
 
-    These come from the file of the rule: ``id`` is its name, ``why`` its docstring; ``in_source``,
-    ``in_template`` and ``in_prompt`` are its functions. ``source`` is the origin of the rule, with
-    its date. ``wrong`` and ``right`` are examples in Python, which may use all public names. A rule
-    about prompts checks their variable ``prompt``, rendered for ``model``. ``hints`` are the names
-    of the render's hints that are findings of this rule.
+    ``why`` is its reason. ``in_source``, ``in_template`` and ``in_prompt`` are its functions.
+    ``source`` is the origin of the rule, with its date. ``wrong`` and ``right`` are examples in
+    Python, which may use all public names. A rule about prompts checks their variable ``prompt``,
+    rendered for ``model``. ``hints`` are the names of the render's hints that are findings of this
+    rule.
 
     >>> from promptdsl.checking import RULES
     >>> RULES["PD101"].name
     'value built into an instruction'
     """
 
+    id: str
     name: str
+    why: str
     source: str
     wrong: str
     right: str
     model: str | None = None
     hints: tuple[str, ...] = ()
-    id: str = ""
-    why: str = ""
     in_source: "Callable[[PythonFile], Problems] | None" = None
     in_template: "Callable[[str, str, Collection[str]], Problems] | None" = None
     in_prompt: "Callable[[CheckedPrompt], Problems] | None" = None

@@ -1,11 +1,20 @@
-"""A Python file for the rules: parsed once, with its calls of components; nothing is run."""
+"""A Python file for the rules: parsed once; nothing is run.
+
+In this order: the file with its calls of components, which of its texts are constant, and what its
+names are bound to.
+"""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import promptdsl
+from promptdsl.foundation.frozen import is_list
+
+# A Python file for the rules: parsed once, with its calls of components; nothing is run.
 
 INSTRUCTIONS = ("System", "Developer")
 TURNS = (
@@ -125,3 +134,323 @@ def parsed(text: str) -> PythonFile | None:
     :func:`ast.parse` for a text that is not Python.
     """
     return PythonFile(ast.parse(text)) if "promptdsl" in text else None
+
+
+# Which texts of a file are constant, and which depend on a variable; nothing is run.
+
+_CONTAINERS = {"list", "dict", "tuple", "Sequence", "Iterable", "Mapping", "Optional", "Union"}
+_TEXTS = {"str", "Any", "object"}
+_TEXT_OF = {"str", "repr", "dedent", "indent", "sorted", "trusted"}
+"""The functions that return the text of their argument."""
+_BUILDING = {"format", "format_map", "join", "replace"}
+"""The methods that put the text of their arguments into their result."""
+_METHODS = _BUILDING | {
+    *("capitalize", "casefold", "center", "ljust", "lower", "lstrip", "removeprefix"),
+    *("removesuffix", "rjust", "rstrip", "split", "strip", "title", "upper"),
+}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_PIECES = ("values", "left", "right", "body", "orelse", "elts", "elt")
+_MADE = (
+    *(ast.JoinedStr, ast.BoolOp, ast.BinOp, ast.IfExp, ast.Tuple, ast.List),
+    *(ast.GeneratorExp, ast.ListComp),
+)
+"""The expressions that are made of others; ``_PIECES`` are the fields with the others."""
+NUMBERS = re.compile(r"%[^%a-z]*[bdefgiouxc]|\{[^{}]*:[^{}]*[,bdefgnx%]\}", re.IGNORECASE)
+"""A field of a format string that only takes numbers."""
+_UNKNOWN = ast.Constant("")
+Scope = tuple[ast.AST, ...]
+
+
+class Constants:
+    """Finds the variables in the texts of a file.
+
+    A variable is a parameter that may be any text, input of a person, or a text made of one. These
+    are no variables, since they may be constant: a parameter that is assigned again or compared
+    with a text, a parameter of a private function, results of other functions, numbers, attributes.
+    """
+
+    def __init__(self, file: PythonFile) -> None:
+        self._file = file
+        self._assigned: dict[ast.AST, dict[str, list[ast.expr | ast.AugAssign]]] = {}
+        self._known: dict[tuple[ast.AST, str], str] = {}
+
+    def variable(self, node: ast.AST, scope: Scope) -> str:
+        """Return a variable that is in the text of an expression, or ``""``."""
+        pieces: list[Any] = []  # Any: expressions
+        match node:
+            case ast.Name(id=name):
+                return self._named(name, scope)
+            case ast.Subscript(value=value):
+                is_input = self._file.dotted(value) == "sys.argv"
+                if isinstance(value, ast.Name):
+                    is_input = is_input or bool(self._named(value.id, scope, is_annotated=True))
+                return ast.unparse(node) if is_input else ""
+            case ast.FormattedValue(value=value, format_spec=spec):
+                is_number = spec and NUMBERS.search(f"{{:{ast.unparse(spec)[2:-1]}}}")
+                pieces = [] if is_number else [value]
+            case ast.Call(func=ast.Name(id="input")):
+                return ast.unparse(node)
+            case ast.Call(func=func, args=arguments, keywords=keywords):
+                name = last(func)
+                is_method = name in _METHODS and isinstance(func, ast.Attribute)
+                if name in _TEXT_OF or (is_method and name in _BUILDING):
+                    pieces = [*arguments, *(keyword.value for keyword in keywords)]
+                if is_method and not self._file.dotted(func):
+                    pieces.append(getattr(func, "value", func))
+            case _ if isinstance(node, _MADE):
+                for name in _PIECES:
+                    piece: Any = getattr(node, name, [])
+                    if is_list(piece):
+                        pieces += piece
+                    else:
+                        pieces.append(piece)
+                is_sum = not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Add | ast.Mod)
+                pieces = pieces if is_sum and not any(map(_is_number, pieces)) else []
+            case _:
+                pass
+        return next(filter(None, (self.variable(piece, scope) for piece in pieces)), "")
+
+    def values(self, name: str, scope: Scope) -> list[ast.expr | ast.AugAssign]:
+        """Return the values assigned to a name in its innermost scope, in written order."""
+        for function in scope:
+            if name in (values := self._names_of(function)):
+                return values[name]
+            if isinstance(function, _FUNCTIONS) and name in _parameters(function):
+                break
+        return []
+
+    def _named(self, name: str, scope: Scope, *, is_annotated: bool = False) -> str:
+        for number, function in enumerate(scope):
+            values = self._names_of(function).get(name)
+            if isinstance(function, _FUNCTIONS) and name in (parameters := _parameters(function)):
+                # Private and nested functions are called in this file, maybe with constants.
+                of = getattr(function, "name", "")
+                is_private = of.startswith("_") and of != "__init__"
+                if values or is_private or len(scope) > number + 2 or name in ("self", "cls"):
+                    return ""
+                return name if _may_be_text(*parameters[name], is_annotated=is_annotated) else ""
+            if values is not None:
+                if (function, name) not in self._known:
+                    self._known[function, name] = ""
+                    if all(self.variable(value, scope[number:]) for value in values):
+                        self._known[function, name] = name
+                return self._known[function, name]
+        return ""
+
+    def _names_of(self, function: ast.AST) -> dict[str, list[ast.expr | ast.AugAssign]]:
+        """Return the values of each name of a function or module, with what loops iterate over."""
+        if function in self._assigned:
+            return self._assigned[function]
+        values: dict[str, list[ast.expr | ast.AugAssign]] = {}
+        body: Any = getattr(function, "body", [])  # Any: that of a lambda is no list
+        waiting: list[ast.AST] = [*body] if isinstance(body, list) else [body]
+        waiting.reverse()
+        while waiting:
+            node = waiting.pop()
+            bound: ast.AST | None = None
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name) as bound], value=ast.expr() as value)
+                    | ast.AnnAssign(target=ast.Name(id=name) as bound, value=ast.expr() as value)
+                    | ast.For(target=ast.Name(id=name) as bound, iter=value)
+                    | ast.comprehension(target=ast.Name(id=name) as bound, iter=value)
+                ):
+                    values.setdefault(name, []).append(value)
+                case ast.AugAssign(target=ast.Name(id=name) as bound, op=ast.Add()):
+                    values.setdefault(name, []).append(node)
+                case ast.Compare(left=ast.Name(id=name), ops=[op, *_]):
+                    if not isinstance(op, ast.Is | ast.IsNot):
+                        values.setdefault(name, []).append(_UNKNOWN)
+                case ast.Name(id=name, ctx=ast.Store()) | ast.Match(subject=ast.Name(id=name)):
+                    values.setdefault(name, []).append(_UNKNOWN)
+                case _:
+                    pass
+            if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+                children = [child for child in ast.iter_child_nodes(node) if child is not bound]
+                waiting += reversed(children)
+        return self._assigned.setdefault(function, values)
+
+
+def _parameters(function: Any) -> dict[str, tuple[ast.expr | None, ast.expr | None]]:  # Any: a def
+    """Return the parameters of a function, each with its annotation and its default."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args][::-1]
+    every = [
+        *zip_longest(named, arguments.defaults[::-1]),
+        *zip_longest(arguments.kwonlyargs, arguments.kw_defaults),
+        *((arg, None) for arg in (arguments.vararg, arguments.kwarg) if arg),
+    ]
+    return {arg.arg: (arg.annotation, value) for arg, value in every}
+
+
+def _may_be_text(
+    annotation: ast.expr | None, default: ast.expr | None, *, is_annotated: bool
+) -> bool:
+    """Return whether a parameter may be any text; ``is_annotated`` demands an annotation."""
+    if annotation is None:
+        value = default.value if isinstance(default, ast.Constant) else default
+        return not is_annotated and (value is None or isinstance(value, str))
+    nodes = [*ast.walk(annotation)]
+    quoted = " ".join(str(node.value) for node in nodes if isinstance(node, ast.Constant))
+    kinds = {*map(last, nodes), *re.findall(r"\w+", quoted)} - {"", "None"} - _CONTAINERS
+    return bool(kinds) and kinds <= _TEXTS
+
+
+def _is_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def last(node: ast.AST) -> str:
+    """Return the last name of an expression such as ``textwrap.dedent``."""
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+# What the names of a file are bound to, in each function, class and module; nothing is run.
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Block = ast.With | ast.AsyncWith
+_STR = {"str", "str | None", "None | str", "Optional[str]", "typing.Optional[str]"}
+
+
+class Binding(NamedTuple):
+    """Code that binds a name, and the ``with`` statements around it, the innermost last.
+
+    ``kind`` is the role of ``node``: the ``value`` that is assigned, the value that ``+=`` has
+    ``added``, the iterable of a loop (``each``), an ``annotation``, a ``function``, a ``class``
+    (also the class of ``self``), or anything ``else``.
+    """
+
+    kind: str
+    node: ast.AST
+    blocks: tuple[Block, ...] = ()
+
+
+class BoundNames:
+    """The names of a file, each with its bindings in its function, class or module."""
+
+    def __init__(self, file: PythonFile) -> None:
+        self._scopes: dict[ast.AST, dict[str, list[Binding]]] = {}
+        self._classes: dict[ast.AST, ast.ClassDef] = {}
+        self._shared: set[str] = set()
+        for node in ast.walk(file.tree):
+            if isinstance(node, ast.Global | ast.Nonlocal):
+                self._shared |= {*node.names}
+            elif isinstance(node, ast.ClassDef):
+                self._classes |= dict.fromkeys(node.body, node)
+
+    def resolve(self, name: str, scope: Scope) -> tuple[list[Binding], Scope]:
+        """Return the bindings of a name, and the scope in which it is bound.
+
+        Both are empty for a builtin, and for a name that a function declares ``global``.
+        """
+        if name in self._shared:
+            return [], ()
+        for number, location in enumerate(scope):
+            names = self.names_of(location)
+            if name in names:
+                return names[name], scope[number:]
+        return [], ()
+
+    def names_of(self, scope: ast.AST) -> dict[str, list[Binding]]:
+        """Return the bindings of each name of a function, a class or a module."""
+        if scope not in self._scopes:
+            names: dict[str, list[Binding]] = {}
+            for name, binding in [*self._parameters(scope), *_bindings(scope)]:
+                names.setdefault(name, []).append(binding)
+            self._scopes[scope] = names
+        return self._scopes[scope]
+
+    def _parameters(self, function: ast.AST) -> Iterator[tuple[str, Binding]]:
+        if not isinstance(function, Function):
+            return
+        arguments = function.args
+        named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        of_class = self._classes.get(function)
+        if of_class and named and not function.decorator_list:
+            yield named.pop(0).arg, Binding("class", of_class)
+        for parameter in named:
+            yield (
+                parameter.arg,
+                Binding(
+                    "annotation" if parameter.annotation else "else",
+                    parameter.annotation or parameter,
+                ),
+            )
+        for several in (arguments.vararg, arguments.kwarg):
+            if several:
+                yield several.arg, Binding("else", several)
+
+
+def _bindings(scope: ast.AST) -> Iterator[tuple[str, Binding]]:
+    """Yield each name that the body of a scope binds, without the names of nested functions."""
+    assigned: set[ast.AST] = set()
+    waiting: list[tuple[ast.AST, tuple[Block, ...]]] = [
+        (statement, ()) for statement in _body(scope)
+    ]
+    while waiting:
+        node, blocks = waiting.pop()
+        for target, kind, value in _assigned(node):
+            assigned.add(target)
+            yield target.id, Binding(kind, value, blocks)
+        if node not in assigned:
+            yield from ((name, Binding(kind, node, blocks)) for name, kind in _names(node))
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            inside = (*blocks, node) if isinstance(node, Block) else blocks
+            waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
+
+
+def _body(scope: ast.AST) -> list[ast.stmt]:
+    return scope.body if isinstance(scope, Function | ast.ClassDef | ast.Module) else []
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[ast.Name, str, ast.AST]]:
+    """Yield each name that a statement assigns, with the kind and the node of its binding."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            if len(targets) == len(values):
+                pairs = zip(targets, values, strict=True)
+                yield from (
+                    (name, "value", value) for name, value in pairs if isinstance(name, ast.Name)
+                )
+        case ast.Assign(targets=targets, value=value):
+            yield from ((name, "value", value) for name in targets if isinstance(name, ast.Name))
+        case ast.AnnAssign(target=ast.Name() as target, annotation=annotation, value=value):
+            is_certain = value is None or is_str(annotation)
+            kind = "annotation" if is_certain else "value"
+            yield target, kind, annotation if is_certain else value or annotation
+        case ast.AugAssign(target=ast.Name() as target, value=value):
+            yield target, "added", value
+        case (
+            ast.For(target=ast.Name() as target, iter=value)
+            | ast.comprehension(target=ast.Name() as target, iter=value)
+        ):
+            yield target, "each", value
+        case _:
+            pass
+
+
+def _names(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield each other name that a node binds, with the kind of its binding."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield name, "function"
+        case ast.ClassDef(name=name):
+            yield name, "class"
+        case ast.alias(name=name, asname=other):
+            yield other or name.partition(".")[0], "else"
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name, "else"
+        case (
+            ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+            | ast.MatchMapping(rest=str(name))
+        ):
+            yield name, "else"
+        case _:
+            pass
+
+
+def is_str(annotation: ast.AST | None) -> bool:
+    """Return whether an annotation is ``str`` or ``str | None``, quoted or not."""
+    return annotation is not None and ast.unparse(annotation).strip("'\"") in _STR

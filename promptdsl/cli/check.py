@@ -11,12 +11,10 @@ import attrs
 from promptdsl import PromptError
 from promptdsl.batch import user_frames
 from promptdsl.checking import RULES, Checker, CheckReport, CheckSettings, Finding
-from promptdsl.cli.arguments import Arguments, read_arguments
-from promptdsl.cli.commands import AddParser, add_arguments, add_command
-from promptdsl.cli.errors import UsageError, near
-from promptdsl.cli.inputs import TargetCall, add_inputs, refuse_inputs, target_calls
+from promptdsl.cli.commands import AddParser, Arguments, add_arguments, add_command, read_arguments
 from promptdsl.cli.options import rendered_call
-from promptdsl.cli.show import as_json
+from promptdsl.cli.output import UsageError, as_json, near
+from promptdsl.cli.target import TargetCall, add_inputs, refuse_inputs, target_calls
 from promptdsl.comparing import visible
 
 DESCRIPTION = """\

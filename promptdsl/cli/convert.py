@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any, cast
 
 from promptdsl import ModelFacts, ProviderId, Transcript, read_payload
-from promptdsl.cli.arguments import file_text, json_value
-from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.commands import file_text, json_value
 from promptdsl.cli.options import PROVIDERS
+from promptdsl.cli.output import FileError, UsageError
 
 
 def recorded(path: str, provider_format: str, repair: str) -> tuple[Transcript, list[str]]:

@@ -1,10 +1,15 @@
-"""Loading the libraries and sections that a command names, and their rows and texts."""
+"""``promptdsl list`` and ``promptdsl show``: the section libraries, and a section of one.
 
+Loading the libraries that a command names comes first; then the two commands.
+"""
+
+import argparse
 import inspect
+import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from datetime import date
 from functools import wraps
@@ -12,18 +17,23 @@ from typing import Any
 
 from promptdsl import (
     Input,
+    InstalledLibrary,
     Library,
     LibraryError,
     PlacementError,
     PromptError,
+    Rendered,
     SectionInfo,
     System,
+    TemplateError,
     Text,
+    render,
 )
-from promptdsl.cli.arguments import Arguments
-from promptdsl.cli.errors import UsageError
-from promptdsl.cli.show import as_json, as_section, fields, relative
+from promptdsl.cli.commands import AddParser, Arguments, add_arguments, add_command, read_arguments
+from promptdsl.cli.output import UsageError, as_json, as_section, fields, near, relative
 from promptdsl.comparing import visible
+
+# Loading the libraries and sections that a command names, and their rows and texts.
 
 SECTION = "a section of an installed library, such as starter:untrusted"
 FAILED = "the library is wrong"
@@ -147,3 +157,229 @@ def class_name(library: str) -> str:
 def one_line(error: PromptError) -> str:
     """Return an error in one line: the problem and the advice."""
     return f"{error.what}: {error.fix}" if error.fix else error.what
+
+
+# ``promptdsl list``: the section libraries, and the sections of one.
+
+LIST_DESCRIPTION = """\
+List the installed section libraries, each with its version and its package. No library is loaded:
+the list shows what the packages declare. --check loads the libraries and their sections, and shows
+what cannot be used and why. With LIBRARY, list its sections."""
+LIMIT = "PROMPTDSL_LIBRARIES"
+
+
+def add_list(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        add_parser,
+        "list",
+        run=run_list,
+        takes="[LIBRARY]",
+        description=LIST_DESCRIPTION,
+        failed=f"{FAILED}, or --check found something that cannot be used",
+    )
+    parser.add_argument(
+        "target", metavar="LIBRARY", nargs="?", help="the name of a library, such as starter"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="load what is listed; exit with 1 if something is broken",
+    )
+    parser.add_argument("--json", action="store_true", help="print the same as JSON")
+
+
+def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the data and the notes of the command, and its exit code."""
+    notes: list[str] = []
+    if arguments.target is not None:
+        with loaded_library(arguments.target) as library:
+            rows, lines = _sections(library)
+    else:
+        libraries = Library.installed()
+        limit = os.environ.get(LIMIT)
+        if limit is not None:
+            notes = [f"{LIMIT} is {limit!r}: other libraries are left out"]
+        elif not libraries:
+            notes = ["no library is installed: begin one with promptdsl new library"]
+        rows, lines = _libraries(libraries, check=arguments.check)
+    failed = arguments.check and any(row.get("problem") or row.get("broken") for row in rows)
+    return as_json(rows) if arguments.json else "\n".join(lines), notes, int(failed)
+
+
+def _libraries(
+    libraries: Sequence[InstalledLibrary], *, check: bool
+) -> tuple[list[dict[str, object]], list[str]]:
+    """Return each library as data, and as lines: its own, and one for each problem."""
+    rows: list[dict[str, object]] = []
+    lines: list[str] = []
+    name, version = (
+        max((len(getattr(library, key)) for library in libraries), default=0)
+        for key in ("name", "version")
+    )
+    for library in libraries:
+        problem, broken = library.problem, dict[str, str]()
+        if check and not problem:
+            try:
+                with loaded_library(library.name) as loaded:
+                    sections, _ = _sections(loaded)
+                broken = {str(s["name"]): str(s["problem"]) for s in sections if "problem" in s}
+            except LibraryError as error:
+                problem = one_line(error)
+        row = fields(library, "name", "version", "package", "target")
+        rows.append({**row, "problem": problem or None, **({"broken": broken} if check else {})})
+        text = f"{library.name:<{name}}  {library.version:<{version}}  {library.package}"
+        lines.append(visible(text.rstrip(), one_line=True))
+        # The problem of a section names the section.
+        for text in (problem, *broken.values()):
+            lines += wrapped(f"problem: {text}") if text else []
+    return rows, lines
+
+
+def _sections(library: Library) -> tuple[list[dict[str, object]], list[str]]:
+    """Return each section as data and as lines: its call and its description, or its problem."""
+    rows: list[dict[str, object]] = []
+    lines: list[str] = []
+    for name in library.sections:
+        try:
+            info = library.sections[name]
+        except PromptError as error:
+            qualified = f"{library.name}:{name}"
+            rows.append({"name": qualified, "problem": one_line(error)})
+            lines.append(visible(qualified, one_line=True))
+            lines += wrapped(f"problem: {one_line(error)}")
+            continue
+        rows.append(section_row(info))
+        inputs = [
+            declared.name if declared.required else f"{declared.name}={short(declared.default)}"
+            for declared in info.inputs or ()
+        ]
+        call = f"{info.section.name}({'...' if info.inputs is None else ', '.join(inputs)})"
+        lines.append(visible(call, one_line=True))
+        summary = [info.title, info.description if info.kind == "template" else ""]
+        lines += wrapped(": ".join(text for text in summary if text)) if any(summary) else []
+    return rows, lines
+
+
+# ``promptdsl show``: a section of a library, and what it renders to.
+
+SHOW_DESCRIPTION = """\
+Show a section of a library: its inputs, its source, its rendered text with the inputs of -p and the
+defaults of the others, and the tokens of this text."""
+RULE = 72
+"""The width of the lines between the parts of the output, in characters."""
+
+
+def add_show(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        add_parser,
+        "show",
+        run=run_show,
+        takes="SECTION",
+        description=SHOW_DESCRIPTION,
+        failed=FAILED,
+    )
+    parser.add_argument("target", metavar="SECTION", help=SECTION)
+    add_arguments(parser.add_argument, of="input of the section")
+    parser.add_argument("--model", metavar="NAME", help="the model whose tokens are counted")
+    parser.add_argument(
+        "--json", action="store_true", help="print the same as JSON, with the schema of the inputs"
+    )
+
+
+def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the data and the notes of the command."""
+    values = read_arguments(arguments.pairs, arguments.props)
+    with loaded_section(arguments.target) as (library, name):
+        info = library.sections[name]
+        inputs = _inputs(info, values)
+        required = [declared for declared in info.inputs or () if declared.required]
+        missing = [declared for declared in required if declared.name not in inputs]
+        rendered, problem = None, ""
+        if missing:
+            options = [
+                f"'{declared.name}=[...]'" if _is_list(declared) else f"{declared.name}=..."
+                for declared in missing
+            ]
+            problem = f"to see the rendered text, give its inputs: -p {' -p '.join(options)}"
+        else:
+            try:
+                prompt = section_prompt(library, name)(**inputs)
+                rendered = render(prompt, model=arguments.model)
+            except TemplateError as error:
+                # Without front matter, the inputs are not known before the render.
+                if info.inputs is not None:
+                    raise
+                problem = f"{error.what}: give its value with -p, as name=value"
+        notes: list[str] = []
+        if rendered is not None and arguments.model and not rendered.facts.known:
+            notes = [f"model {arguments.model!r} is not known"]
+        if arguments.json:
+            return _json_text(info, missing, rendered), [*notes, *([problem] if problem else [])]
+        return _text(info, rendered, problem), notes
+
+
+def _is_list(declared: Input) -> bool:
+    return declared.type.startswith("list")
+
+
+def _inputs(info: SectionInfo, values: Arguments) -> Mapping[str, object]:
+    """Return the values of the inputs of a section; texts are parsed."""
+    if info.inputs is None:
+        return values
+    by_name = {declared.name: declared for declared in info.inputs}
+    parsed: Arguments = {}
+    for name, value in values.items():
+        if name not in by_name:
+            others = near(name, by_name) or ": it has none"
+            raise UsageError(f"{info.section.name} has no input {name!r}{others}")
+        try:
+            parsed[name] = by_name[name].parsed(value) if isinstance(value, str) else value
+        except PromptError as error:
+            advice = f"; a list is JSON: -p '{name}=[\"...\"]'" if _is_list(by_name[name]) else ""
+            raise UsageError(f"-p {name}={value}: {one_line(error)}{advice}") from None
+    return parsed
+
+
+def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
+    lines = [visible(str(info.section), one_line=True)]
+    lines += wrapped(info.title) if info.title else []
+    lines += wrapped(info.description) if info.description else []
+    lines += ["", f"{info.kind} in {visible(relative(f'{info.file}:{info.line}'), one_line=True)}"]
+    lines += ["", "inputs: " + ("any" if info.inputs is None else "none")]
+    if info.inputs:
+        lines[-1] = "inputs:"
+    for declared in info.inputs or ():
+        default = " (required)" if declared.required else f" = {short(declared.default)}"
+        lines.append(visible(f"  {declared.name}: {declared.type}{default}", one_line=True))
+        lines += wrapped(declared.doc, "      ") if declared.doc else []
+    lines += ["", f"── source {'─' * (RULE - 10)}", visible(info.source.rstrip("\n"))]
+    if rendered is None:
+        return "\n".join([*lines, "", *wrapped(problem, "")])
+    tokens = f"{rendered.tokens.total:,} tokens: {rendered.tokens.label}"
+    return "\n".join([*lines, "", str(rendered).rstrip("\n"), "", visible(tokens, one_line=True)])
+
+
+def _json_text(info: SectionInfo, missing: list[Input], rendered: Rendered | None) -> str:
+    inputs = info.inputs or ()
+    schema = {
+        "type": "object",
+        "properties": {
+            declared.name: {key: plain(value) for key, value in declared.schema.items()}
+            for declared in inputs
+        },
+        "required": [declared.name for declared in inputs if declared.required],
+        "additionalProperties": info.inputs is None,
+    }
+    tokens = rendered and {"total": rendered.tokens.total, "label": rendered.tokens.label}
+    return as_json(
+        {
+            **section_row(info),
+            "schema": schema,
+            "source": info.source,
+            "missing": [declared.name for declared in missing],
+            "rendered": None if rendered is None else str(rendered),
+            "tokens": tokens,
+        }
+    )

@@ -19,10 +19,9 @@ from promptdsl import (
     render,
 )
 from promptdsl.batch import rendered_prompt
-from promptdsl.cli.arguments import Arguments
-from promptdsl.cli.commands import add_arguments
-from promptdsl.cli.errors import UsageError
-from promptdsl.cli.inputs import TargetCall, add_inputs, target_call
+from promptdsl.cli.commands import Arguments, add_arguments
+from promptdsl.cli.output import UsageError
+from promptdsl.cli.target import TargetCall, add_inputs, target_call
 
 PROVIDERS: tuple[str, ...] = get_args(AdapterName)
 """The providers with an adapter of their own; ``provider_names()`` also has the servers."""

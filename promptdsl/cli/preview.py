@@ -1,16 +1,54 @@
-"""``promptdsl preview``: a page that follows each save."""
+"""``promptdsl preview``: a page that follows each save.
+
+The files that its targets name come first, found before any code runs; then the command.
+"""
 
 import argparse
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from promptdsl import PromptError
 from promptdsl.cli.commands import AddParser, add_command
-from promptdsl.cli.errors import UsageError
+from promptdsl.cli.logs import is_log
 from promptdsl.cli.options import add_page_request, add_price, whole_number
-from promptdsl.cli.preview_targets import named_files
+from promptdsl.cli.output import UsageError
+from promptdsl.cli.target import split_target
 from promptdsl.preview import PreviewJob, can_fork, check_packages, project_folder, tunnel_command
+
+# The files that the targets of a preview name, before any code runs.
+
+
+def files_of(target: str) -> list[str]:
+    """Return the Python files of a folder of prompts as targets; another target alone."""
+    if not os.path.isdir(target) or is_log(target):
+        return [target]
+    names = sorted(os.listdir(target))
+    files = [os.path.normpath(os.path.join(target, name)) for name in names if _is_code(name)]
+    return files or [target]
+
+
+def _is_code(name: str) -> bool:
+    return name.endswith(".py") and not name.startswith(("_", "test_", "conftest"))
+
+
+def named_files(targets: Sequence[str]) -> list[str]:
+    """Return the absolute paths of the files that targets may mean, also if they are missing."""
+    return sorted({os.path.abspath(path) for target in targets for path in _paths(target)})
+
+
+def _paths(target: str) -> Iterator[str]:
+    for file in files_of(target):
+        location, _ = split_target(file)
+        if os.path.exists(location) or location.endswith((".py", ".json")) or "/" in location:
+            yield location
+        else:
+            module = os.path.join(*location.split("."))
+            yield from (f"{module}.py", os.path.join(module, "__init__.py"))
+
+
+# ``promptdsl preview``: a page that follows each save.
 
 DESCRIPTION = """\
 Show a page of prompts that follows each save of their code, templates and texts, until Ctrl-C. A

@@ -7,14 +7,12 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import Any
 
 from promptdsl import PromptError
-from promptdsl.cli.arguments import Arguments, read_arguments
-from promptdsl.cli.errors import UsageError
-from promptdsl.cli.inputs import calls_of
+from promptdsl.cli.commands import Arguments, read_arguments
 from promptdsl.cli.options import render_options
-from promptdsl.cli.page import prompt_of_call
-from promptdsl.cli.page_files import file_prompts
-from promptdsl.cli.preview_targets import files_of
-from promptdsl.cli.target import loaded_targets
+from promptdsl.cli.output import UsageError
+from promptdsl.cli.page import file_prompts, prompt_of_call
+from promptdsl.cli.preview import files_of
+from promptdsl.cli.target import calls_of, loaded_targets
 from promptdsl.page import PagePrompt
 from promptdsl.preview import LoadedPrompts, run_process
 

@@ -1,25 +1,310 @@
-"""The sides of a diff: a target, a snapshot, a payload or record, or one of them at a revision."""
+"""The sides of a diff: a target, a snapshot, a payload or a record, now or at a revision.
+
+In this order: reading from git, the render of a target at a revision, and the sides.
+"""
 
 import argparse
 import json
 import os
 import re
-from collections.abc import Callable
-from typing import TypeAlias, cast
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import attrs
 
 from promptdsl import PromptError, PromptRecord, Rendered
-from promptdsl.cli.arguments import Arguments
-from promptdsl.cli.errors import UsageError
-from promptdsl.cli.git import Repository
-from promptdsl.cli.log_records import entry_of, listed_entries, log_entries, refuse_log_file
+from promptdsl.batch import is_installed
+from promptdsl.cli.commands import Arguments
+from promptdsl.cli.logs import entry_of, listed_entries, log_entries, refuse_log_file
 from promptdsl.cli.options import FOR_PEOPLE, checked_provider, rendered_target
+from promptdsl.cli.output import UsageError, error_text, near
 from promptdsl.comparing import (
     PromptFile,
     SnapshotFormatError,
     applied,
     parse,
     payload_file,
+    prompt_file,
+    serialise,
 )
+
+# Reading from git: the files at a revision, and a clean checkout of one in a new folder.
+
+# No hook or monitor of the repository is run, but filters of files are. Names are not patterns.
+GIT_COMMAND = (
+    "git", "--literal-pathspecs", "-c", "core.fsmonitor=false",
+    "-c", f"core.hooksPath={os.devnull}", "-c", "core.sparseCheckout=false",
+)  # fmt: skip
+
+LINK = "120000"
+"""The mode of a symbolic link."""
+
+
+class Repository:
+    """The repository around the current folder; it is only read.
+
+    Raises :class:`UsageError` outside of a repository, and where git is not installed.
+    """
+
+    def __init__(self) -> None:
+        self.here = Path.cwd()
+        self.root = Path(os.fsdecode(self.run("rev-parse", "--show-toplevel").rstrip(b"\n")))
+        """The folder of the working tree."""
+
+    @property
+    def inside(self) -> Path:
+        """The current folder, from the root."""
+        return self.here.resolve().relative_to(self.root.resolve())
+
+    def run(
+        self, *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None
+    ) -> bytes:
+        """Return the output of a git command. Raises :class:`UsageError` with its message."""
+        try:
+            done = subprocess.run(
+                [*GIT_COMMAND, *arguments],
+                input=stdin,
+                capture_output=True,
+                check=True,
+                cwd=self.here,
+                env={**os.environ, "LC_ALL": "C", **(environment or {})},
+            )
+        except FileNotFoundError:
+            raise UsageError("git is not installed") from None
+        except subprocess.CalledProcessError as error:
+            problem = error.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+            raise UsageError(f"git: {problem.splitlines()[0] if problem else 'failed'}") from None
+        return done.stdout
+
+    def commit(self, revision: str) -> str:
+        """Return the id of a commit. Raises :class:`UsageError` with the nearest names."""
+        name = f"{revision}^{{commit}}"
+        try:
+            commit = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        except UsageError:
+            refs = self.run("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace")
+            advice = near(revision, refs.split())
+            if self.run("rev-parse", "--is-shallow-repository") == b"true\n":
+                advice += "\n  the clone is shallow: fetch all of it with git fetch --unshallow"
+            raise UsageError(f"no such revision: {revision}{advice}") from None
+        return commit.decode().strip()
+
+    def merge_base(self, commit: str) -> str | None:
+        """Return the last common commit of HEAD and another commit; ``None`` if there is none."""
+        try:
+            return self.run("merge-base", commit, "HEAD").decode().split()[0]
+        except (UsageError, IndexError):
+            return None
+
+    def path(self, path: str) -> str:
+        """Return a path relative to the root; ``""`` for the root itself."""
+        full = os.path.normpath(self.here.resolve() / path)
+        if os.path.isabs(path):
+            full = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        inside = Path(os.path.relpath(full, self.root.resolve())).as_posix()
+        if inside.split("/")[0] == "..":
+            raise UsageError(f"{path} is outside of {self.root}")
+        return "" if inside == "." else inside
+
+    def blobs(self, commit: str) -> dict[str, str]:
+        """Return the ids of the files of a commit by their paths from the root."""
+        blobs: dict[str, str] = {}
+        for row in _rows(self.run("ls-tree", "-r", "-z", "--full-tree", commit)):
+            facts, _, path = row.partition("\t")
+            mode, kind, blob = facts.split(" ")
+            if kind == "blob" and mode != LINK:
+                blobs[path] = blob
+        return blobs
+
+    def files(self) -> list[str]:
+        """Return the files of the working tree, tracked and new ones, by their paths."""
+        listed = self._listed("--cached", "--others", "--exclude-standard")
+        return sorted({*_rows(listed)})
+
+    def left_out(self) -> set[str]:
+        """Return the files that a sparse checkout leaves out of the working tree."""
+        rows = _rows(self._listed("-t", "--cached"))
+        return {row.removeprefix("S ") for row in rows if row.startswith("S ")}
+
+    def conflicts(self) -> set[str]:
+        """Return the files that a merge left with conflicts."""
+        return {row.partition("\t")[2] for row in _rows(self._listed("--unmerged"))}
+
+    def _listed(self, *options: str) -> bytes:
+        return self.run("-C", str(self.root), "ls-files", "-z", *options)
+
+    def contents(self, blobs: Sequence[str]) -> list[bytes]:
+        """Return the content of blobs, all read by one process."""
+        if not blobs:
+            return []
+        answer = self.run("cat-file", "--batch", stdin="".join(f"{id}\n" for id in blobs).encode())
+        contents: list[bytes] = []
+        start = 0
+        for _ in blobs:
+            end = answer.index(b"\n", start)
+            if answer.endswith(b" missing", start, end):
+                raise UsageError(
+                    "some files of the revision are not in this clone: fetch them first"
+                )
+            size = int(answer[start:end].rpartition(b" ")[2])
+            contents.append(answer[end + 1 : end + 1 + size])
+            start = end + size + 2
+        return contents
+
+    @contextmanager
+    def checkout(self, commit: str) -> Generator[Path]:
+        """Give a new folder with the files of a commit; it is removed at the end.
+
+        It uses a separate index, so that neither the working tree nor the repository is changed.
+        """
+        with tempfile.TemporaryDirectory(prefix="promptdsl-") as folder:
+            files = Path(folder).resolve() / "files"
+            index = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+            self.run("read-tree", commit, environment=index)
+            prefix = f"--prefix={files}{os.sep}"
+            self.run("-C", str(self.root), "checkout-index", "-a", "-q", prefix, environment=index)
+            files.mkdir(exist_ok=True)
+            yield files
+
+
+def _rows(listed: bytes) -> list[str]:
+    """Return the rows of a list of git; rows end with a zero byte, as names may have line ends."""
+    return [os.fsdecode(row) for row in listed.split(b"\0")[:-1]]
+
+
+# The render of a TARGET at a revision: in a clean checkout, in a separate process.
+
+CHILD = "import sys; sys.path[:] = {paths}; from promptdsl.cli.sides import child; child()"
+
+
+def rendered_at(
+    revision: str, target: str, props: Arguments, arguments: argparse.Namespace
+) -> PromptFile:
+    """Return the snapshot of a TARGET that is rendered at a revision.
+
+    Output of the prompt's code goes to standard error. Raises :class:`UsageError` for an unknown
+    revision, and when the prompt fails or takes longer than ``--timeout``.
+    """
+    repository = Repository()
+    with repository.checkout(repository.commit(revision)) as files:
+        here = files / repository.inside
+        if not here.is_dir():
+            raise UsageError(f"{revision} has no folder {repository.inside}")
+        answer, tree = files.parent / "answer.json", repository.root.resolve()
+        options = vars(arguments).items()
+        task = {
+            "target": _checked_out(target, tree, files),
+            "props": props,
+            "arguments": {
+                **{key: value for key, value in options if key not in ("run", "defaults")},
+                "inputs": checked_out_inputs(arguments.inputs, tree, files),
+            },
+            "working_tree": str(tree),
+            "checkout": str(files),
+            "answer": str(answer),
+        }
+        _run(json.dumps(task), here, arguments.timeout, f"git:{revision}:{target}")
+        if not answer.is_file():
+            raise UsageError(f"git:{revision}:{target}: its process ended without an answer")
+        result: dict[str, Any] = json.loads(answer.read_text("utf-8"))  # Any: JSON data
+    if "error" in result:
+        raise UsageError(f"git:{revision}:{target}: {result['error']}")
+    libraries = tuple((name, version) for name, version in result["libraries"])
+    return attrs.evolve(parse(result["snapshot"]), total=result["total"], libraries=libraries)
+
+
+def _checked_out(target: str, tree: Path, files: Path) -> str:
+    """Return a target in which an absolute path into the working tree is one into the checkout."""
+    path, colon, name = target.rpartition(":")
+    full = Path(path).resolve()
+    if os.path.isabs(path) and full.is_relative_to(tree):
+        return f"{files / full.relative_to(tree)}{colon}{name}"
+    return target
+
+
+def checked_out_inputs(target: str | None, tree: Path, files: Path) -> str | None:
+    """Return the target of ``--inputs`` in the checkout; a file that it has not yet is copied."""
+    if target is None:
+        return None
+    written = Path(target.rpartition(":")[0])
+    full = written.resolve()
+    if full.is_file() and full.is_relative_to(tree):
+        copied = files / full.relative_to(tree)
+        if copied.parent.is_dir() and not copied.exists():
+            copied.write_bytes(full.read_bytes())
+    return _checked_out(target, tree, files)
+
+
+def _run(task: str, here: Path, seconds: float, name: str) -> None:
+    """Run the process; after the time limit, it and the processes of its group are ended."""
+    # A folder of the checkout with the name of this package must not be imported instead of it.
+    variables = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", CHILD.format(paths=[*map(os.path.abspath, sys.path)])],
+        stdin=subprocess.PIPE,
+        stdout=2,
+        cwd=here,
+        env=variables | {"PWD": str(here)},
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    try:
+        process.communicate(task, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"{name}: it was not rendered in {seconds:g} seconds") from None
+    finally:
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
+
+
+def child() -> None:
+    """Render the TARGET of the task on standard input, and write the result to a file."""
+    task: dict[str, Any] = json.load(sys.stdin)  # Any: JSON data
+    tree, checkout = Path(task["working_tree"]), Path(task["checkout"])
+    for number, path in enumerate(sys.path):
+        full = Path(path).resolve()
+        if full.is_relative_to(tree) and not is_installed(str(full)):
+            sys.path[number] = str(checkout / full.relative_to(tree))
+    arguments = argparse.Namespace(**task["arguments"])
+    try:
+        with rendered_target(task["target"], task["props"], arguments) as rendered:
+            _refuse_modules_of(tree)
+            file = prompt_file(rendered)
+        answer = {"snapshot": serialise(file), "total": file.total, "libraries": file.libraries}
+    except UsageError as error:
+        answer = {"error": str(error)}
+    except (Exception, SystemExit) as error:
+        text = error_text(error, target=task["target"], frames=arguments.traceback)
+        answer = {"error": text.replace(f"{checkout}{os.sep}", "")}
+    Path(task["answer"]).write_text(json.dumps(answer), "utf-8")
+
+
+def _refuse_modules_of(tree: Path) -> None:
+    """Raise an error if a module of the project was imported from the working tree."""
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not file or name.partition(".")[0] == "promptdsl":
+            continue
+        full = Path(file).resolve()
+        if full.is_relative_to(tree) and not is_installed(str(full)):
+            raise UsageError(
+                f"module {name!r} was imported from the working tree, not from the revision: "
+                "install the project so that its folder is in sys.path, as PYTHONPATH does"
+            )
+
+
+# The sides of a diff: a target, a snapshot, a payload or record, or one of them at a revision.
 
 SNAPSHOT = ".prompt.txt"
 GIT = "git:"
@@ -54,8 +339,6 @@ def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Side:
         if not revision or not colon or not path:
             raise UsageError(f"{name} is not git:REVISION:TARGET")
         if not _is_file(path):
-            from promptdsl.cli.at_revision import rendered_at
-
             return rendered_at(revision, path, props, arguments)
         repository = Repository()
         blobs = repository.blobs(repository.commit(revision))

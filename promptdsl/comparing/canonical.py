@@ -34,18 +34,29 @@ from promptdsl import (
     UnknownBlock,
     VideoBlock,
 )
-from promptdsl.comparing.marks import (
+from promptdsl.comparing.block_marks import (
+    UNSENT,
+    PromptBlock,
+    SentPrompt,
     as_one_word,
     attachment,
     cache_mark,
     json_text,
     reasoning,
     schema_text,
+    sent_prompt,
 )
-from promptdsl.comparing.sent import UNSENT, PromptBlock, SentPrompt, sent_prompt
-from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
-from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
-from promptdsl.comparing.titles import ABOVE, NOT_SENT, EntryTitle
+from promptdsl.comparing.snapshot_file import (
+    ABOVE,
+    NOT_SENT,
+    WITHIN,
+    EntryTitle,
+    FileEntry,
+    FilePart,
+    PromptFile,
+    Scrubber,
+    ShownTexts,
+)
 from promptdsl.foundation.errors import counted
 
 NAMED = 3

@@ -1,23 +1,53 @@
-"""A report as one page: it loads nothing, and text of prompts is never markup in it.
-
-The page is complete without its script, which adds filters and keys.
-"""
+"""A report as one page: it loads nothing, and text of prompts is never markup in it."""
 
 import re
+from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Literal
 
 from promptdsl.comparing.changes import Change
-from promptdsl.comparing.compared_prompts import ComparedPrompts, PromptComparison
-from promptdsl.comparing.groups import ChangeGroup, tokens_each
-from promptdsl.comparing.html_policy import content_policy
-from promptdsl.comparing.lines import Row, rows_of
-from promptdsl.comparing.text import note_of
+from promptdsl.comparing.compared_prompts import (
+    ChangeGroup,
+    ComparedPrompts,
+    PromptComparison,
+    tokens_each,
+)
+from promptdsl.comparing.text import Row, note_of, rows_of
 from promptdsl.foundation.errors import counted
 from promptdsl.foundation.unicode import visible
+
+# The policy of a page that loads nothing: a browser runs only its own style and script.
+
+
+def content_policy(style: str, script: str, *more: str) -> str:
+    """Return the Content-Security-Policy of a page, for an attribute; ``more`` are further rules.
+
+    >>> from promptdsl.comparing import content_policy
+    >>> content_policy("", "", "img-src data:").partition("; ")[0]
+    'default-src &#x27;none&#x27;'
+    """
+    style_hash, script_hash = (
+        b64encode(sha256(code.encode()).digest()).decode() for code in (style, script)
+    )
+    rules = (
+        "default-src 'none'",
+        f"style-src 'sha256-{style_hash}'",
+        f"script-src 'sha256-{script_hash}'",
+        *more,
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+    )
+    return escape("; ".join(rules))
+
+
+# A report as one page: it loads nothing, and text of prompts is never markup in it.
+#
+# The page is complete without its script, which adds filters and keys.
 
 PAGE = """\
 <!doctype html>

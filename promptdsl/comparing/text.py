@@ -1,30 +1,6 @@
-"""The text of a diff, as of a failing snapshot: one sentence, then each change at its location.
+"""The text of a diff, as of a failing snapshot: one sentence, then each change.
 
-An *entry* of a file is a turn, the tools or the output schema. It begins with its *title*, such as
-``──▶ user``, and each part of it with a *mark*: ``─▷ rules`` a section, ``─⚑ cache`` a cache mark.
-
-A :class:`Change` has four texts. ``before`` and ``after`` are lines of the first and of the second
-file. ``was`` and ``now`` are short; they are for the sentence and for notes. By kind, these are:
-
-- ``changed``, the lines: ``before="Hi"``, ``after="Hello"``.
-- ``added``, the lines and the neighbour: ``after="─▷ tone ..."``, ``now="after `rules`"``.
-- ``removed``, the same of the first file: ``before="─▷ tone ..."``, ``was="after `rules`"``.
-- ``moved``, the neighbours: ``was="first"``, ``now="after `rules`"``. If it is in another message
-  now, the messages: ``was="in `user 1`"``, ``now="in `user 2`"``.
-- ``renamed``, the titles or marks, and the names: ``before="─▷ tone"``, ``was="tone"``.
-- ``role``, the titles, and how it is sent: ``after="──▶ event as user"``, ``now="user"``.
-- ``cache``, the marks, and the part that the mark follows: ``after="─⚑ cache"``, ``now="rules"``.
-
-The other texts are ``None`` or empty. Lines of the header are only ``changed``, ``added`` or
-``removed``, with their lines and no neighbours, or ``moved``, with their neighbours. A ``minor``
-change only follows from another one, so it is not reported.
-
-The clauses of the sentence are made here by functions named ``_x_clause`` or ``_x_clauses``.
-
-The header of a file has lines such as ``model: gpt-5`` and ``dropped: user[0]/rules/style, ~60
-tokens: ...``. The last one says what a budget drops, by its address: the turn ``user[0]``, then the
-sections, from the outer one to the inner one. In system text an address has no turn. Of the lines
-``LISTED`` (hints, losses and dropped parts) a header may have several.
+The lines of a change, with the changed words of each, come first; then the text.
 """
 
 import os
@@ -33,14 +9,147 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import attrs
 
-from promptdsl.comparing.changes import HEADER, LISTED, Change, changes, source_by_location
-from promptdsl.comparing.lines import AROUND, Row, WordHunk, hunks_of, rows_of
-from promptdsl.comparing.snapshot_file import PromptFile
-from promptdsl.comparing.titles import NOT_SENT, title_of
+from promptdsl.comparing.alignment import Hunk, hunks, increasing, most_alike
+from promptdsl.comparing.changes import HEADER, LISTED, TEXT, Change, changes, source_by_location
+from promptdsl.comparing.snapshot_file import NOT_SENT, WITHIN, PromptFile, title_of
+from promptdsl.foundation.unicode import equal_start
+
+# The lines of a change: equal, removed and added lines, and the changed words in a line.
+
+CONTEXT = 2
+"""The equal lines that are shown around a change."""
+MANY = 200_000
+"""The most characters of two lines whose words are compared."""
+AROUND = 24
+"""The equal characters that are kept before the first changed word."""
+ALIKE = 0.3
+"""The share of equal words from which two lines count as one changed line."""
+
+
+class Row(NamedTuple):
+    """A row of a change: the line before, the line after, or both.
+
+    A ``skipped`` row replaces ``size`` equal lines that are not shown. A ``changed`` row has both
+    lines; ``words`` are their words, empty if few words are equal.
+    """
+
+    kind: Literal["equal", "changed", "removed", "added", "skipped"]
+    before: str = ""
+    after: str = ""
+    words: "tuple[WordHunk, ...]" = ()
+    size: int = 0
+
+
+class WordHunk(NamedTuple):
+    """Equal text of two lines, then the text only in the first and only in the second line."""
+
+    equal: str
+    removed: str
+    added: str
+
+
+def hunks_of(change: Change) -> list[Hunk]:
+    """Return the equal, removed and added lines of a change."""
+    before, after = (text.split("\n") if text else [] for text in (change.before, change.after))
+    return [*hunks(before, after)]
+
+
+def rows_of(change: Change) -> Iterator[Row]:
+    """Yield the rows of a change, with few of the equal lines.
+
+    The mark of an added or removed text or section is left out, as the heading names it.
+    """
+    text = change.before or change.after or ""
+    mark, _, rest = text.partition("\n")
+    if change.kind in ("added", "removed") and rest and mark.startswith((TEXT, WITHIN)):
+        change = attrs.evolve(change, before=change.before and rest, after=change.after and rest)
+    for number, (equal, removed, added) in enumerate(hunks_of(change)):
+        is_last = not (removed or added)
+        yield from _equal(equal, is_first=not number, is_last=is_last)
+        yield from _replaced(removed, added)
+
+
+def _equal(equal: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Row]:
+    """Yield the equal lines next to changes, and the number of those farther away."""
+    lines = [*equal]
+    head = lines[: 0 if is_first else CONTEXT]
+    rest = lines[len(head) :]
+    tail = rest[len(rest) if is_last else -CONTEXT :]
+    left = len(rest) - len(tail)
+    if left == 1:
+        head, left = lines[: len(head) + 1], 0
+    yield from (Row("equal", line, line) for line in head)
+    if left:
+        yield Row("skipped", size=left)
+    yield from (Row("equal", line, line) for line in tail)
+
+
+def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[Row]:
+    """Yield the removed and the added lines, each removed line with the line that replaced it."""
+    start = other = 0
+    pairs = increasing(most_alike(old, new, least=ALIKE))
+    for left, right in [*pairs, (len(old), len(new))]:
+        yield from (Row("removed", before=line) for line in old[start:left])
+        yield from (Row("added", after=line) for line in new[other:right])
+        if left < len(old):
+            yield Row("changed", old[left], new[right], changed_words(old[left], new[right]))
+        start, other = left + 1, right + 1
+
+
+def changed_words(old: str, new: str) -> tuple[WordHunk, ...]:
+    """Return the words of two lines that are equal, removed and added; empty if few are equal."""
+    same = max(equal_start(old, new) - AROUND, 0)
+    if len(old) + len(new) - 2 * same > MANY:
+        return ()
+    first, second = (re.findall(r"\w+|\s+|[^\w\s]", line[same:]) for line in (old, new))
+    words: list[WordHunk] = []
+    for hunk in hunks(first, second):
+        equal, removed, added = map("".join, hunk)
+        if words and equal.isspace() and (removed or added):
+            # Changed words with only a blank between them are one change.
+            last = words.pop()
+            removed, added = last.removed + equal + removed, last.added + equal + added
+            equal = last.equal
+        words.append(WordHunk(equal, removed, added))
+    if sum(len(hunk.equal) for hunk in words) < ALIKE * (max(len(old), len(new)) - same):
+        return ()
+    first_hunk = WordHunk(old[:same] + words[0].equal, *words[0][1:])
+    return first_hunk, *words[1:]
+
+
+# The text of a diff, as of a failing snapshot: one sentence, then each change at its location.
+#
+# An *entry* of a file is a turn, the tools or the output schema. It begins with its *title*, such
+# as ``──▶ user``, and each part of it with a *mark*: ``─▷ rules`` a section, ``─⚑ cache`` a cache
+# mark.
+#
+# A :class:`Change` has four texts. ``before`` and ``after`` are lines of the first and of the
+# second file. ``was`` and ``now`` are short; they are for the sentence and for notes. By kind,
+# these are:
+#
+# - ``changed``, the lines: ``before="Hi"``, ``after="Hello"``.
+# - ``added``, the lines and the neighbour: ``after="─▷ tone ..."``, ``now="after `rules`"``.
+# - ``removed``, the same of the first file: ``before="─▷ tone ..."``, ``was="after `rules`"``.
+# - ``moved``, the neighbours: ``was="first"``, ``now="after `rules`"``. If it is in another message
+#   now, the messages: ``was="in `user 1`"``, ``now="in `user 2`"``.
+# - ``renamed``, the titles or marks, and the names: ``before="─▷ tone"``, ``was="tone"``.
+# - ``role``, the titles, and how it is sent: ``after="──▶ event as user"``, ``now="user"``.
+# - ``cache``, the marks, and the part that the mark follows: ``after="─⚑ cache"``, ``now="rules"``.
+#
+# The other texts are ``None`` or empty. Lines of the header are only ``changed``, ``added`` or
+# ``removed``, with their lines and no neighbours, or ``moved``, with their neighbours. A ``minor``
+# change only follows from another one, so it is not reported.
+#
+# The clauses of the sentence are made here by functions named ``_x_clause`` or ``_x_clauses``.
+#
+# The header of a file has lines such as ``model: gpt-5`` and ``dropped: user[0]/rules/style, ~60
+# tokens: ...``. The last one says what a budget drops, by its address: the turn ``user[0]``, then
+# the sections, from the outer one to the inner one. In system text an address has no turn. Of the
+# lines ``LISTED`` (hints, losses and dropped parts) a header may have several.
 
 LONG = 60
 """The length of a changed line, in characters, from which its changed words follow it."""

@@ -12,18 +12,14 @@ from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from promptdsl.components.replacements import placed
 from promptdsl.components.scope import check_owner, freeze, innermost, is_text, is_unused
+from promptdsl.foundation.author_text import Notice, Trusted
 from promptdsl.foundation.errors import ContentError, PromptError, ScopeError, with_article
-from promptdsl.foundation.escaping import is_number, text_of
+from promptdsl.foundation.escaping import is_number, labelled, text_of
 from promptdsl.foundation.frozen import Around, is_mapping, json_leaf
-from promptdsl.foundation.labelled import labelled
-from promptdsl.foundation.notice import Notice
-from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import author
-from promptdsl.foundation.trusted import Trusted
+from promptdsl.foundation.source import LEFT_OUT, author
 from promptdsl.messages.blocks import AnyBlock
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
-from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import (
     FAILED,
     HINTED,
@@ -38,6 +34,7 @@ from promptdsl.tree.masks import (
 )
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode, VolatileNode
+from promptdsl.tree.turn_nodes import ComponentNode
 
 Inline: TypeAlias = "str | ValueNode | TrustedTextNode"
 """A piece of a text."""
@@ -453,8 +450,8 @@ def check_finished(arg: Node, component: Node) -> None:
 
 def refused(arg: object, component: Node) -> PromptError:
     """Return the error for an argument that is not content, with the advice for its type."""
+    from promptdsl.components.blocks import provider_part
     from promptdsl.components.options import left_out
-    from promptdsl.components.provider_parts import provider_part
     from promptdsl.foundation.remedies import content_remedy
 
     if arg is LEFT_OUT:

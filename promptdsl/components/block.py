@@ -1,25 +1,10 @@
 """The life of a component with children: arguments, options, ``with`` block, and freezing.
 
-A component has the slots of its node. Its life, in order:
-
-1. *begin*: a call makes its options and its content from the arguments. Components among the
-   arguments joined the open block when they were written; ``adopt`` moves them into the content,
-   and ``retract`` removes them if the call fails.
-2. *join*: the component is appended to the open block, by ``place``. ``put`` does the same for a
-   finished node.
-3. *enter*: ``with`` makes its content a list. Now it is the open block, and others join it.
-4. *leave*: the block closes, and the component is sealed. If an error ended the block, the
-   component *fails*: it is removed from its parent.
-5. *seal*: its children are checked and frozen. A frozen component has another class, which refuses
-   every change. ``finish`` freezes a component without a parent.
-
-The functions below are in this order: ``begin``, ``seal``, ``finish``, and the advice of errors.
-A component of an author begins in ``ComponentFunction.__call__`` (``custom.py``). *enter* is
-``scope.enter``.
+The types of a component's content, for type checkers, come first.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Protocol, Self, TypeAlias, TypeVar
 
 from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, volatile_in
 from promptdsl.components.options import id_problem, options_of, refuse_options
@@ -40,15 +25,108 @@ from promptdsl.components.scope import (
 )
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError, shown
 from promptdsl.foundation.json import ABSENT
-from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import Position, Source, end_traceback
+from promptdsl.foundation.source import LEFT_OUT, Position, Source, end_traceback
+from promptdsl.messages.blocks import Block
 from promptdsl.tree import masks
-from promptdsl.tree.group_nodes import ConversationNode, FragmentNode, LimitNode
 from promptdsl.tree.masks import CLOSED, DEEP, OPAQUE, OPEN, SURFACE, UNWRITTEN
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label, nodes_in
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.rewrite import unique_ids, with_bits
-from promptdsl.tree.turn_nodes import OutputNode, ToolNode
+from promptdsl.tree.turn_nodes import (
+    ConversationNode,
+    FragmentNode,
+    LimitNode,
+    OutputNode,
+    ToolNode,
+)
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from fractions import Fraction
+
+    from promptdsl.components.arguments import TString
+
+
+# The types of a component's content, for type checkers: they find errors before the code runs.
+#
+# The ``_placement`` of a node is where it may be in a prompt. Each type below lists the placements
+# that a component takes. A plain :class:`Node` may have any placement, and so may a ``Fragment`` or
+# a component of an author. Such a part is checked when it is written, by ``_forbids`` of a class.
+
+P_co = TypeVar("P_co", bound=str, covariant=True)
+
+
+class Placed(Protocol[P_co]):
+    """A node whose placement is one of ``P_co``, or a node of any placement."""
+
+    @property
+    def _placement(self) -> P_co: ...
+
+
+_Words: TypeAlias = "str | int | float | Decimal | Fraction | TString"
+_Data: TypeAlias = Block | Mapping[str, Any]
+_Nothing: TypeAlias = bool | None
+"""``None`` and ``False`` are skipped. ``True`` is an error, and so is a mapping in ``_Data`` that
+does not describe a block."""
+
+InlineContent: TypeAlias = "_Words | Placed[Literal['value']]"
+"""A piece of a text."""
+
+ListContent: TypeAlias = "_Words | Placed[Literal['value', 'text', 'item']] | _Nothing"
+"""A list holds items, and text that becomes an item."""
+
+ItemContent: TypeAlias = "_Words | Placed[Literal['value', 'text']] | _Data"
+"""An item and a side of an example hold text and parts of text, and not ``None``."""
+
+TextContent: TypeAlias = "_Words | Placed[Literal['value', 'text']] | _Data | _Nothing"
+"""A quote, a limit and an event block hold text and parts of text."""
+
+SystemContent: TypeAlias = "_Words | Placed[Literal['value', 'text', 'section']] | _Data | _Nothing"
+"""A system turn holds text and sections."""
+
+PartContent: TypeAlias = (
+    "_Words | Placed[Literal['value', 'text', 'section', 'media']] | _Data | _Nothing"
+)
+"""A section, a result and grounding hold text, sections and media."""
+
+UserContent: TypeAlias = (
+    "_Words | Placed[Literal['value', 'text', 'section', 'media', 'result']] | _Data | _Nothing"
+)
+"""A turn of the user holds tool results, too."""
+
+AssistantContent: TypeAlias = (
+    "_Words | Placed[Literal['value', 'text', 'section', 'media', 'call']] | _Data | _Nothing"
+)
+"""A turn of the model holds tool calls and reasoning, too."""
+
+EventContent: TypeAlias = (
+    "_Words | Placed[Literal['value', 'text', 'section', 'media', 'event']] | _Data | _Nothing"
+)
+"""An event holds event blocks, too."""
+
+TimelineContent: TypeAlias = "Placed[Literal['turn', 'section']] | _Nothing"
+"""A prompt holds turns, tools, histories and sections, and no loose text."""
+
+Content: TypeAlias = "_Words | Placed[str] | _Data | _Nothing"
+"""A fragment, a group or a format holds anything that the component around it may hold."""
+
+
+# The life of a component with children: arguments, options, ``with`` block, and freezing.
+#
+# A component has the slots of its node. Its life, in order:
+#
+# 1. *begin*: a call makes its options and its content from the arguments. Components among the
+# arguments joined the open block when they were written; ``adopt`` moves them into the content, and
+# ``retract`` removes them if the call fails. 2. *join*: the component is appended to the open
+# block, by ``place``. ``put`` does the same for a finished node. 3. *enter*: ``with`` makes its
+# content a list. Now it is the open block, and others join it. 4. *leave*: the block closes, and
+# the component is sealed. If an error ended the block, the component *fails*: it is removed from
+# its parent. 5. *seal*: its children are checked and frozen. A frozen component has another class,
+# which refuses every change. ``finish`` freezes a component without a parent.
+#
+# The functions below are in this order: ``begin``, ``seal``, ``finish``, and the advice of errors.
+# A component of an author begins in ``ComponentFunction.__call__`` (``custom.py``). *enter* is
+# ``scope.enter``.
 
 ROOTED = masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED | masks.TOOL
 """The bits of nodes that are only children of a timeline, never inside a turn."""

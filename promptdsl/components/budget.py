@@ -18,7 +18,6 @@ from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_lea
 from promptdsl.components.options import check_choice, check_count, check_priority, too_many
 from promptdsl.components.scope import Component, misplaced
 from promptdsl.foundation.errors import OptionError
-from promptdsl.tree.group_nodes import FirstFitNode, GroupNode, LimitNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import (
     CACHE,
     NAMED,
@@ -29,10 +28,17 @@ from promptdsl.tree.masks import (
 )
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
-from promptdsl.tree.turn_nodes import CacheBreakpointNode
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpointNode,
+    FirstFitNode,
+    GroupNode,
+    LimitNode,
+    NoteNode,
+    ReserveNode,
+)
 
 if TYPE_CHECKING:
-    from promptdsl.components.contents import Content, TextContent
+    from promptdsl.components.block import Content, TextContent
 
 TTLS = ("5m", "1h")
 ENDS = ("head", "tail", "ends")

@@ -14,15 +14,17 @@ from weakref import WeakKeyDictionary
 
 from promptdsl.components.arguments import adopt, gather
 from promptdsl.components.block import Container, finish
-from promptdsl.components.fitting import difference, is_plain, unfit
 from promptdsl.components.options import is_name
 from promptdsl.components.replacements import (
     OVERRIDES,
     Function,
     Replacement,
     Replacements,
+    difference,
     entries_of,
+    is_plain,
     replacing,
+    unfit,
 )
 from promptdsl.components.scope import (
     enter,
@@ -46,12 +48,12 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.source import author, author_frame, public_api
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import HINTED, OPAQUE, PLACED, UNWRITTEN
 from promptdsl.tree.node import DEFAULTS, Node, label, walk
+from promptdsl.tree.turn_nodes import ComponentNode
 
 if TYPE_CHECKING:
-    from promptdsl.foundation.library_section import LibrarySection
+    from promptdsl.foundation.source import LibrarySection
 
 P = ParamSpec("P")
 

@@ -25,11 +25,10 @@ from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
-from promptdsl.messages.provider_names import ProviderName
+from promptdsl.messages.names import ProviderName
 from promptdsl.tree import masks
-from promptdsl.tree.group_nodes import ClearResults, ConversationNode
 from promptdsl.tree.node import Child, Node, label, make, named_label, nodes_in
-from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
+from promptdsl.tree.turn_nodes import ClearResults, ConversationNode, RecordedNode, TurnNode
 from promptdsl.tree.unknown_names import refuse
 
 

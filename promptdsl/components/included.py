@@ -7,21 +7,19 @@ from typing import cast
 
 from promptdsl.components.block import finish
 from promptdsl.components.custom import component_of, stand_in
-from promptdsl.components.fitting import difference, unfit
-from promptdsl.components.lazy_results import check_replaced
+from promptdsl.components.lazy import check_replaced
 from promptdsl.components.overrides import components_called
-from promptdsl.components.replacements import replacing, restored
+from promptdsl.components.replacements import difference, replacing, restored, unfit
 from promptdsl.components.scope import detached
 from promptdsl.components.text import Volatile
-from promptdsl.foundation.dedent import dedent_parts
+from promptdsl.foundation.author_text import dedent_parts
 from promptdsl.foundation.errors import PlacementError
+from promptdsl.foundation.escaping import Label
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.guards import WrittenTags
-from promptdsl.foundation.labelled import Label
 from promptdsl.foundation.source import note_caller, source_of
-from promptdsl.templates.pieces import Inserted, Piece
+from promptdsl.templates.compiler import Inserted, Piece
 from promptdsl.templates.render import RenderedTemplate, rendered_template
-from promptdsl.tree.group_nodes import ComponentNode, FragmentNode
 from promptdsl.tree.node import Child, named_label
 from promptdsl.tree.part_nodes import (
     ParagraphNode,
@@ -31,6 +29,7 @@ from promptdsl.tree.part_nodes import (
     ValueNode,
     VolatileNode,
 )
+from promptdsl.tree.turn_nodes import ComponentNode, FragmentNode
 
 
 def rendered_under_overrides(template: TemplateNode) -> RenderedTemplate:

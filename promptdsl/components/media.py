@@ -19,14 +19,12 @@ from typing import (
 from promptdsl.components.options import bad_option, check_choice, unknown_option
 from promptdsl.components.scope import Component, location, start
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, with_article
-from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import author, public_api
+from promptdsl.foundation.source import LEFT_OUT, author, public_api
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
+from promptdsl.messages.attachment import SCHEMES, of_base64, of_bytes, of_file_id, of_path, of_url
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.messages.media import attachment
-from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
-from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.media_type import MediaSource
 from promptdsl.tree.masks import MEDIA, bits
 from promptdsl.tree.node import named_label
 from promptdsl.tree.part_nodes import MediaNode
@@ -242,7 +240,7 @@ def _write_media(
 def _checked_data(
     cls: type[MediaComponent], read: Callable[..., MediaSource], data: object
 ) -> str | bytes:
-    if isinstance(data, str) and read is of_path and data.startswith(attachment.SCHEMES):
+    if isinstance(data, str) and read is of_path and data.startswith(SCHEMES):
         problem = f"{data[:60]!r} is an address, not a path"
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
     if isinstance(data, str) and read is not of_bytes:

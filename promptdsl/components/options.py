@@ -11,8 +11,7 @@ from math import inf, isnan
 from sys import int_info
 from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, TypeVar, cast, get_args
 
-from promptdsl.components.fast_path import BY_PRIORITY, MOST
-from promptdsl.components.scope import Component, retract
+from promptdsl.components.scope import BY_PRIORITY, MOST, Component, retract
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.errors import DataError, OptionError, is_one_of, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, frozen

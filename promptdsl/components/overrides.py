@@ -12,8 +12,7 @@ import attrs
 from promptdsl.components.arguments import adopt
 from promptdsl.components.block import finish
 from promptdsl.components.custom import ComponentFunction, components, original_of
-from promptdsl.components.fitting import difference, is_plain, unfit
-from promptdsl.components.lazy_results import check_replaced
+from promptdsl.components.lazy import check_replaced
 from promptdsl.components.options import is_name
 from promptdsl.components.replacements import (
     OVERRIDES,
@@ -21,17 +20,19 @@ from promptdsl.components.replacements import (
     Key,
     Replacement,
     Replacements,
+    difference,
     entries_of,
+    is_plain,
+    unfit,
     written_as,
 )
 from promptdsl.components.scope import out_of_order
 from promptdsl.foundation.errors import LibraryError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import Source, author, public_api
+from promptdsl.foundation.source import LEFT_OUT, Source, author, public_api
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.node import Node, label, make, named_label
+from promptdsl.tree.turn_nodes import FragmentNode
 
 
 @public_api
@@ -182,7 +183,7 @@ def _section_called(name: str) -> ComponentFunction:
 def _templates_called(name: str) -> Iterator[str]:
     """Yield the full names of the templates with a short name in the libraries of this process."""
     from promptdsl.templates.installed import MADE
-    from promptdsl.templates.template_folder import SUFFIX
+    from promptdsl.templates.limits import SUFFIX
 
     for library in MADE:
         folder = library.templates

@@ -5,10 +5,19 @@ from typing import TYPE_CHECKING, Any, Never, Unpack
 
 from promptdsl.components.arguments import adopt, block_part, is_data, text_in
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
-from promptdsl.components.fast_path import known_section, remember_section, section_options
 from promptdsl.components.options import SectionOptions, bad_option, check_choice
 from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, placed, replaced
-from promptdsl.components.scope import Component, getframe, innermost, is_text, join, put
+from promptdsl.components.scope import (
+    Component,
+    getframe,
+    innermost,
+    is_text,
+    join,
+    known_section,
+    put,
+    remember_section,
+    section_options,
+)
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
@@ -17,12 +26,12 @@ from promptdsl.foundation.source import Source, author, public_api
 from promptdsl.messages.blocks import Block
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree import masks
-from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.node import Node, label, make
 from promptdsl.tree.part_nodes import SectionNode, ValueNode
+from promptdsl.tree.turn_nodes import FormatNode, FragmentNode, NoteNode
 
 if TYPE_CHECKING:
-    from promptdsl.components.contents import Content, PartContent
+    from promptdsl.components.block import Content, PartContent
 
 _SECTION_TEXT = masks.bits(masks.SECTION | masks.NAMED)
 _SECTION_UNWRITTEN = _SECTION_TEXT | masks.UNWRITTEN

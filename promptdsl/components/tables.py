@@ -6,12 +6,12 @@ from typing import Literal, Never, TypeAlias, TypeGuard
 from promptdsl.components.arguments import TEXT_BITS, adopt_values
 from promptdsl.components.options import check_choice, refuse_options, too_many
 from promptdsl.components.scope import Component, location, retract, start
+from promptdsl.foundation.author_text import Trusted
 from promptdsl.foundation.errors import ContentError, PromptError, nearest, shown
 from promptdsl.foundation.escaping import data_text, text_of
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.tables import FORMATS
-from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.masks import OPAQUE

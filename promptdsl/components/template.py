@@ -17,13 +17,12 @@ from promptdsl.foundation.errors import (
     TemplateError,
     shown,
 )
+from promptdsl.foundation.escaping import labelled
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.labelled import labelled
-from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import author, public_api
+from promptdsl.foundation.source import LEFT_OUT, author, public_api
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.templates.source import TemplateSource, check_inputs
-from promptdsl.templates.template_folder import WhiteSpace
+from promptdsl.templates.limits import WhiteSpace
+from promptdsl.templates.sources import TemplateSource, check_inputs
 from promptdsl.templates.variables import check_variables
 from promptdsl.tree.masks import OPAQUE, TEXT, bits
 from promptdsl.tree.node import Node, named_label, nodes_in

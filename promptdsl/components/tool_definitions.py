@@ -22,7 +22,7 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import JsonObject
-from promptdsl.foundation.signatures import LeftOut
+from promptdsl.foundation.source import LeftOut
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.prompt import OUTPUT_MODES, OutputMode, OutputSchema, ToolDefinition
@@ -168,7 +168,7 @@ def _definition(
                 "the schema of a tool comes from its function or from input_schema, not from both",
                 fix="leave the function or input_schema out",
             )
-        from promptdsl.components.function_schemas import signature_of
+        from promptdsl.components.schemas import signature_of
 
         signature = signature_of(function)
         if name is None and signature.name == "<lambda>":
@@ -208,7 +208,7 @@ def _output_schema(
     elif inspect.isroutine(schema) or isinstance(schema, _NO_TYPES):
         raise ContentError(problem, fix="Output(Answer), or Output({...})")
     else:
-        from promptdsl.components.type_schemas import type_schema
+        from promptdsl.components.schemas import type_schema
 
         if hasattr(type(schema), "__pydantic_fields__"):
             raise ContentError(problem, fix=f"give its class: Output({type(schema).__name__})")

@@ -1,10 +1,12 @@
-"""The turns ``System``, ``Developer``, ``User``, ``Assistant`` and ``Event``.
+"""The turns, the groundings, and the root of a prompt: :class:`Timeline`.
 
-Each becomes a message of its role.
+In this order: the turns of a role, groundings, :func:`Turn` for a turn of any role, the timeline.
 """
 
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Unpack, get_args
 
+from promptdsl.components.arguments import adopt, value_text
 from promptdsl.components.block import (
     PART_FORBIDS,
     ROOTED,
@@ -13,23 +15,72 @@ from promptdsl.components.block import (
     part_advice,
     turn_advice,
 )
-from promptdsl.components.options import EventOptions, SpeechOptions, TurnOptions, at_priority
-from promptdsl.components.scope import getframe, innermost, join
-from promptdsl.messages.roles import Role
+from promptdsl.components.options import (
+    EphemeralOptions,
+    EventOptions,
+    FencedOptions,
+    SpeechOptions,
+    TurnOptions,
+    at_priority,
+    bad_option,
+    check_choice,
+    is_real,
+)
+from promptdsl.components.scope import getframe, innermost, is_text, join, open_block, retract
+from promptdsl.config.transformation import EphemeralPosition, as_layer
+from promptdsl.foundation.errors import (
+    ContentError,
+    OptionError,
+    PlacementError,
+    ScopeError,
+    nearest,
+    shown,
+)
+from promptdsl.foundation.source import LEFT_OUT, Source, author
+from promptdsl.messages.details import Role
 from promptdsl.tree import masks
-from promptdsl.tree.masks import OPAQUE, UNWRITTEN, bits
-from promptdsl.tree.node import DEFAULTS, Node
-from promptdsl.tree.turn_nodes import TurnNode
+from promptdsl.tree.masks import (
+    CACHE,
+    CALL,
+    EVENT_BLOCK,
+    MEDIA,
+    OPAQUE,
+    REQUEST,
+    RESULT,
+    ROOT,
+    SECTION,
+    SHIFT,
+    TEXT,
+    UNWRITTEN,
+    bits,
+)
+from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label, walk
+from promptdsl.tree.part_nodes import MediaNode, ValueNode
+from promptdsl.tree.rewrite import numbered
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpointNode,
+    FragmentNode,
+    RequestOnlyNode,
+    RootNode,
+    TurnNode,
+)
 
 if TYPE_CHECKING:
-    from promptdsl.components.contents import (
+    from promptdsl.components.block import (
         AssistantContent,
         Content,
         EventContent,
         PartContent,
         SystemContent,
+        TimelineContent,
         UserContent,
     )
+    from promptdsl.config.transformation import Transformation
+
+
+# The turns ``System``, ``Developer``, ``User``, ``Assistant`` and ``Event``.
+#
+# Each becomes a message of its role.
 
 
 class TurnComponent(Container, TurnNode):
@@ -228,3 +279,275 @@ class ToolResults(TurnComponent):
     def _advice(cls, node: Node) -> str:
         advice = "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
         return part_advice(node, advice)
+
+
+# Groundings: content that is sent with this request only and is not part of the conversation.
+
+POSITIONS: tuple[EphemeralPosition, ...] = get_args(EphemeralPosition)
+
+
+class RequestComponent(Container, RequestOnlyNode):
+    """The base class of ``Grounding`` and ``Ephemeral``. Not for authors."""
+
+    __slots__ = ()
+    _initial_mask = bits(REQUEST)
+    _forbids = PART_FORBIDS | CACHE
+    _forbids_at_once = ROOTED
+
+    def _check_fields(self) -> None:
+        texts: tuple[object, ...] = (self.type, self.title)
+        try:
+            # A type and a title are values.
+            plain = [*map(_plain, texts)]
+        except ContentError as error:
+            raise error.located(self.source) from None
+        adopt(self, texts)
+        self.type, self.title = plain
+        if self.position is not None:
+            check_choice(self, "position", self.position, POSITIONS)
+        if not is_real(self.order):
+            raise bad_option(self, "order", self.order, "write a number")
+
+    @classmethod
+    def _advice(cls, node: Node) -> str:
+        if node._mask & CACHE:
+            mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
+            return f"a part that is sent once cannot be cached: leave {mark} out"
+        return part_advice(node, f"write it next to the {cls.__name__}, not in it")
+
+
+def _plain(text: object) -> str | None:
+    return None if text is None else value_text(text)
+
+
+class Ephemeral(RequestComponent):
+    """Content for this request only, between delimiters; the next request does not repeat it.
+
+    Options:
+
+    - ``type`` and ``title``: texts that are written in the opening tag;
+    - ``position``: ``"flow"`` (where it is written), ``"after_system"``, ``"start"``,
+      ``"before_user"`` or ``"end"``; by default the configuration decides;
+    - ``order``: a number, 0 by default; at the same position, the lowest comes first;
+    - ``encoding``: ``"minimal"`` or ``"full"``, how values in it are encoded; by default the
+      configuration decides;
+    - ``id``, ``metadata``, ``tags``, ``audience``, ``priority``: see :class:`System`.
+
+    Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
+    child that may not be here: a turn, or a part with a cache mark.
+
+    >>> from promptdsl import Ephemeral, Timeline, User, render
+    >>> prompt = Timeline(Ephemeral("It is 9 am.", type="clock"), User("Am I late?"))
+    >>> "It is 9 am." in render(prompt).messages[0].text
+    True
+    """
+
+    __slots__ = ()
+    _options_type = EphemeralOptions
+
+    def __init__(
+        self,
+        *content: "PartContent",
+        type: str | ValueNode | None = None,
+        title: str | ValueNode | None = None,
+        position: EphemeralPosition | None = None,
+        order: float = 0,
+        **options: Unpack[EphemeralOptions],
+    ) -> None:
+        self.type, self.title, self.position, self.order = type, title, position, order  # type: ignore[assignment]
+        self.grounding = False
+        begin(self, content, options)
+
+
+class Grounding(RequestComponent):
+    r"""Facts for this request only. Every string in it is a value, also one that you write.
+
+    ``id`` names the facts in addresses and reports. It is any text, such as the id of a document;
+    several groundings may have the same id. Facts are sent directly before the last user message,
+    unless there is another ``position``. The options and errors are those of :class:`Ephemeral`,
+    without ``type``.
+
+    >>> from promptdsl import Grounding, Timeline, User, render
+    >>> page = Grounding("page", "<b>Shop</b> </context>")
+    >>> render(Timeline(page, User("Is it open?"))).messages[0].text
+    '<context>\n<b>Shop</b> &lt;/context>\n</context>\n\nIs it open?'
+    """
+
+    __slots__ = ()
+    _options_type = FencedOptions
+
+    def __init__(
+        self,
+        id: str,
+        /,
+        *content: "PartContent",
+        title: str | ValueNode | None = None,
+        position: EphemeralPosition | None = None,
+        order: float = 0,
+        **options: Unpack[FencedOptions],
+    ) -> None:
+        self.type = None
+        self.title, self.position, self.order = title, position, order  # type: ignore[assignment]
+        self.grounding = True
+        begin(self, content, options, id=id)
+
+
+# The function :func:`Turn`: a turn of any role, for generic code.
+
+TURNS: Mapping[str, type[TurnComponent]] = {
+    "system": System,
+    "developer": Developer,
+    "user": User,
+    "assistant": Assistant,
+    "event": Event,
+    "tool": ToolResults,
+}
+
+
+def Turn(  # noqa: N802 (it reads like the components it makes)
+    role: Role,
+    /,
+    *content: "Content",
+    **options: Any,  # Any: the options depend on the role
+) -> TurnComponent | Ephemeral:
+    """Return the turn of any role, for generic code.
+
+    ``role`` is ``"system"``, ``"developer"``, ``"user"``, ``"assistant"``, ``"event"``,
+    ``"ephemeral"``, or ``"tool"`` for a turn of tool results. The options are those of its class.
+
+    Raises :class:`OptionError` for an unknown role or option.
+
+    >>> from promptdsl import Timeline, Turn, render
+    >>> log = [("user", "Hi."), ("assistant", "Hello.")]
+    >>> prompt = Timeline(*[Turn(role, text) for role, text in log])
+    >>> [message.role for message in render(prompt).messages]
+    ['user', 'assistant']
+    """
+    argument: object = role
+    if is_text(argument) and argument == "ephemeral":
+        context = object.__new__(Ephemeral)
+        context.type = options.pop("type", None)
+        context.title = options.pop("title", None)
+        context.position = options.pop("position", None)
+        context.order = options.pop("order", 0)
+        context.grounding = False
+        begin(context, content, options)
+        return context
+    cls = TURNS.get(role) if is_text(role) else None
+    if cls is None:
+        retract((role, *content))
+        fix = 'it comes first: Turn("user", ...)'
+        if is_text(argument):
+            fix = nearest(argument, (*TURNS, "ephemeral"))
+        problem = f"unknown role {shown(argument)}"
+        problem = "a Turn needs its role" if argument is LEFT_OUT else problem
+        raise OptionError(problem, fix=fix, at=(author(),))
+    turn = object.__new__(cls)
+    turn.role = cls._spoken_by
+    turn.kind = "written"
+    begin(turn, content, options)
+    return turn
+
+
+Turn.__defaults__ = (LEFT_OUT,)
+
+
+# The root of a prompt: :class:`Timeline`.
+
+
+class Timeline(Container, RootNode):
+    """A complete prompt: turns, histories and sections outside of turns, in conversation order.
+
+    ``transformation`` is the configuration of this prompt: a
+    :class:`MessageTransformationConfig`, a mapping of its fields, or a function
+    ``(model, provider) -> config``.
+
+    Raises :class:`ScopeError` if another block is open, :class:`PlacementError` for a child that
+    belongs in a turn, such as text outside of a turn.
+
+    >>> from promptdsl import System, Timeline, User, render
+    >>> with Timeline() as prompt:
+    ...     system = System("You are a guide.")
+    ...     user = User("Hello.")
+    >>> [message.role for message in render(prompt).messages]
+    ['system', 'user']
+    """
+
+    __slots__ = ()
+    _initial_mask = ROOT
+    _forbids_at_once = ROOT
+    _forbids = ROOT | TEXT | MEDIA | CALL | RESULT | EVENT_BLOCK
+
+    def __init__(
+        self,
+        *content: "TimelineContent",
+        transformation: "Transformation | None" = None,
+        **unknown: Never,
+    ) -> None:
+        self.transformation = transformation
+        self.equipment = ()
+        begin(self, content, unknown)
+
+    def _check_fields(self) -> None:
+        around = open_block()
+        if around is not None:
+            raise ScopeError(
+                "a Timeline cannot be written while a block is open",
+                fix="write it under `with detached():`, or in a function called outside",
+                at=(self.source, around.source),
+            )
+        if self.transformation is not None:
+            self.transformation = as_layer(self.transformation, at=self.source)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        super().__exit__(kind, error, trace)
+        if kind is None:
+            self.__class__ = self._frozen  # type: ignore[assignment]  # a subclass
+
+    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+        if mask & SECTION and mask & MEDIA << SHIFT:
+            refuse_loose_media(content)
+        return numbered(content)
+
+    @classmethod
+    def _advice(cls, node: Node) -> str:
+        if isinstance(node, RootNode):
+            return "a prompt cannot be in a prompt: include a Fragment of its turns"
+        name = label(node)
+        if node._mask & CALL:
+            return f"put it in an Assistant: Assistant({name}(...))"
+        if node._mask & RESULT:
+            return "write ToolMessage(tool_use_id, ...), or put it in a User"
+        if node._mask & EVENT_BLOCK:
+            return f"put it in an Event: Event({name}(...))"
+        if node._mask & MEDIA:
+            return "put it in a User"
+        return "put it in a System for instructions, or in a User"
+
+
+def refuse_loose_media(content: tuple[Child, ...]) -> None:
+    """Raise :class:`PlacementError` for an attachment in a section outside of any turn."""
+    waiting = [*reversed(content)]
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, str):
+            continue
+        if isinstance(child, FragmentNode):
+            waiting.extend(reversed(child.content))
+        elif child._mask & SECTION and child._mask & MEDIA << SHIFT:
+            media = next(node for node, _ in walk(child) if isinstance(node, MediaNode))
+            raise PlacementError(
+                f"{named_label(media)} cannot be in a Section outside of a turn: "
+                "it is system content",
+                fix="put it in a User turn",
+                at=(media.source, child.source),
+            )
+
+
+def write_timeline(content: tuple[Node, ...], at: Source) -> Timeline:
+    """Return a timeline for parts that were written without one; its line is ``at``."""
+    timeline = object.__new__(Timeline)
+    timeline.transformation = None
+    timeline.equipment = ()
+    begin(timeline, content, {}, at=at)
+    return timeline

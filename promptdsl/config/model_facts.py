@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import attrs
 
-from promptdsl.config.schema_rules import RULE_NAMES
-from promptdsl.config.wire import ImageFormula, MediaKind, Wire
+from promptdsl.config.wire import RULE_NAMES, ImageFormula, MediaKind, Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
 from promptdsl.foundation.unicode import is_valid_unicode
-from promptdsl.messages.provider_names import ProviderName
+from promptdsl.messages.names import ProviderName
 
 if TYPE_CHECKING:
     from promptdsl.config.chat_template import ChatTemplate

@@ -1,12 +1,18 @@
 """The errors of promptdsl: one family, which ``docs/errors.md`` shows as a tree.
 
-Every message says what is wrong, where the author wrote it (``file:line``), and what to do.
+The last function imports a package of an extra, or raises the error that names the extra.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Self, TypeGuard
 
 from promptdsl.foundation.unicode import exact, on_one_line
+
+# The errors of promptdsl: one family, which ``docs/errors.md`` shows as a tree.
+#
+# Every message says what is wrong, where the author wrote it (``file:line``), and what to do.
 
 LONGEST_SHOWN = 60
 """The most characters of a value in an error."""
@@ -418,3 +424,22 @@ def counted(count: int, noun: str, plural: str) -> str:
     ('1 loss', '1,200 losses')
     """
     return f"1 {noun}" if count == 1 else f"{count:,} {plural}"
+
+
+# Packages of the extras: each is imported where it is used.
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import a module of another library, and return it.
+
+    Raises :class:`PromptError`, with the extra that installs it, when it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise PromptError(f"{error.name} is not installed", fix=install_advice(extra)) from None
+
+
+def install_advice(extra: str) -> str:
+    """Return what to do without the packages of an extra, from a checkout or from an index."""
+    return f"install the extra `{extra}` of promptdsl"

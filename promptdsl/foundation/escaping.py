@@ -1,33 +1,38 @@
 """Encoding of values for their location in a prompt, and decoding: pure string functions.
 
-A value is text from outside, such as a user's. It is written with character references, such as
-``&lt;``, so that it cannot open or close a tag, start a heading or forge a fence (the tags or
-delimiters around a text). ``decode`` returns the original. There is a function for each location:
-
-=============  ===================================================================
-``body``       inside a fence or tag, in full (``guards.py`` has the minimal encoding)
-``attribute``  inside the quotes of an attribute
-``field``      one line of an event
-``inline``     in instruction text without a fence, which is Markdown
-``cell``       in a Markdown table
-``json_text``  as JSON (read back with a JSON reader, not with ``decode``)
-=============  ===================================================================
-
-Author text is sent as written. ``title`` and the guards change in it only what would end its line,
-its cell or its fence. Encoding is the last step for a text and happens once.
+Strings and numbers with a label (volatile values) come last.
 """
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import TypeAlias
+from itertools import groupby
+from typing import TypeAlias, overload
 
 from promptdsl.foundation.errors import ContentError, DataError
-from promptdsl.foundation.frozen import Leaf, json_leaf, plain
+from promptdsl.foundation.frozen import Leaf, is_list, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import stack_is_full
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, pattern
+
+# Encoding of values for their location in a prompt, and decoding: pure string functions.
+#
+# A value is text from outside, such as a user's. It is written with character references, such as
+# ``&lt;``, so that it cannot open or close a tag, start a heading or forge a fence (the tags or
+# delimiters around a text). ``decode`` returns the original. There is a function for each location:
+#
+# =============  ===================================================================
+# ``body``       inside a fence or tag, in full (``guards.py`` has the minimal encoding)
+# ``attribute``  inside the quotes of an attribute
+# ``field``      one line of an event
+# ``inline``     in instruction text without a fence, which is Markdown
+# ``cell``       in a Markdown table
+# ``json_text``  as JSON (read back with a JSON reader, not with ``decode``)
+# =============  ===================================================================
+#
+# Author text is sent as written. ``title`` and the guards change in it only what would end its
+# line, its cell or its fence. Encoding is the last step for a text and happens once.
 
 _MARKUP = "&<>"
 _LINE_END = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -278,3 +283,79 @@ def text_of(value: object) -> str:
 def data_text(value: object) -> str:
     """Return ``text_of(value)``, or an empty string for ``None``: an event field, a table cell."""
     return "" if value is None else text_of(value)
+
+
+# Strings and numbers with a label: volatile values among strings that are author text.
+
+
+class Label:
+    """The base of volatile values; ``label`` is the name of such a value.
+
+    ``None`` is the label of every other value. ``pieces`` are the pieces of a text of which only a
+    part is volatile. The result of an operation on it is a plain string or number again.
+    """
+
+    label: str | None = None
+    pieces: "tuple[Labelled, ...]" = ()
+
+
+class Labelled(Label, str):
+    """The text of a value."""
+
+
+class LabelledInt(Label, int):
+    """A whole number."""
+
+
+class LabelledFloat(Label, float):
+    """A number."""
+
+
+@overload
+def labelled(value: str, label: str | None) -> Labelled: ...
+@overload
+def labelled(value: float, label: str | None) -> float: ...
+def labelled(value: str | float, label: str | None) -> str | float:
+    """Return a value with its label; a boolean, which is never in a text, is unchanged."""
+    if type(value) is bool:
+        return value
+    kind = LabelledInt if type(value) is int else LabelledFloat
+    copy = Labelled(value) if isinstance(value, str) else kind(value)
+    copy.label = label
+    return copy
+
+
+def label_of(pieces: Iterable[object]) -> str | None:
+    """Return the first label of some pieces, for a text that is made of all of them."""
+    labels = (
+        piece.label for piece in pieces if isinstance(piece, Label) and piece.label is not None
+    )
+    return next(labels, None)
+
+
+Labels = Mapping[tuple[object, ...], str]
+"""The labels of the volatile values in data, by their paths."""
+
+
+def json_pieces(value: object, path: tuple[object, ...], labels: Labels) -> tuple[Labelled, ...]:
+    """Return the JSON text of data in pieces: its volatile values, and the text around them."""
+    pieces: list[Labelled] = []
+    parts = _json_parts(value, path, labels)
+    for is_plain, group in groupby(parts, lambda part: part.label is None):
+        run = [*group]
+        pieces += [Labelled("".join(run))] if is_plain else run
+    return tuple(pieces)
+
+
+def _json_parts(value: object, path: tuple[object, ...], labels: Labels) -> Iterator[Labelled]:
+    """Yield the parts of JSON data, which is nested 200 levels deep at most."""
+    if is_mapping(value) or is_list(value):
+        entries = [*(value.items() if is_mapping(value) else enumerate(value))]
+        start, end = "{}" if is_mapping(value) else "[]"
+        for index, (key, item) in enumerate(entries):
+            name = f"{json_text(key)}: " if is_mapping(value) else ""
+            yield Labelled(f"{', ' if index else start}{name}")
+            yield from _json_parts(item, (*path, key), labels)
+        yield Labelled(end if entries else start + end)
+    else:
+        yield labelled(json_text(value), labels.get(path))

@@ -16,7 +16,7 @@ from types import NoneType
 from typing import Any, NamedTuple, TypeGuard
 from uuid import UUID
 
-from promptdsl.foundation.signatures import LEFT_OUT
+from promptdsl.foundation.source import LEFT_OUT
 
 LANGCHAIN = "with from_langchain of promptdsl.integrations.langchain"
 UNPACK = "unpack it: *items"

@@ -1,26 +1,229 @@
-"""The author's line of each part of a prompt, and tracebacks that end at such a line.
+"""Where a part comes from: the author's line, or the section of a library.
 
-A line is kept as a code object and an offset in it. The file and the line number are looked up when
-an error or a report needs them. Frames of this package are removed from tracebacks.
+In this order: the error for wrong arguments of a call, signatures of components, source lines and
+tracebacks, the section of a library, and the warnings that are shown at the author's line.
 """
 
 import contextlib
 import functools
 import os
 import sys
+import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
 from functools import wraps
-from inspect import CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS
+from inspect import CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, Parameter, signature
+from threading import RLock
 from types import CodeType, FrameType, FunctionType, TracebackType
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Never, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakSet, ref
 
 import attrs
 
-from promptdsl.foundation.errors import PromptError
-from promptdsl.foundation.wrong_calls import wrong_call
+from promptdsl.foundation.errors import OptionError, PromptError, nearest
+
+if TYPE_CHECKING:
+    from inspect import Signature
+
+
+# The error for a call with arguments that a public class or function does not take.
+
+_POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_FIRST = ("self", "cls", "_cls")
+"""The names of first parameters that no caller gives; ``_cls`` is that of named tuples."""
+
+
+def wrong_call(
+    function: Callable[..., object],
+    name: str,
+    arguments: Sequence[object],
+    options: Mapping[str, object],
+) -> OptionError:
+    """Return the error for arguments that Python refused to give to a function.
+
+    ``name`` is what the author called, by default the name of the function. The error names the
+    first unknown option; else the required arguments that are missing; else the number of arguments
+    by position.
+    """
+    parameters = [*signature(function).parameters.values()]
+    name = name or function.__qualname__.removesuffix(".__init__")
+    if arguments and parameters and parameters[0].name in _FIRST:
+        del parameters[0]
+        name = _of_class(name, arguments[0])
+        arguments = arguments[1:]
+    names = [parameter.name for parameter in parameters]
+    kinds = {parameter.kind for parameter in parameters}
+    unknown = [option for option in options if option not in names]
+    if unknown and Parameter.VAR_KEYWORD not in kinds:
+        return OptionError(f"{name}() takes no {unknown[0]!r}", fix=nearest(unknown[0], names))
+    problem = _problem(parameters, arguments, options)
+    return OptionError(f"{name}() {problem}", fix=f"it takes {name}({_shown(parameters)})")
+
+
+def _of_class(name: str, first: object) -> str:
+    """Return the name of a method with the class that its caller knows, not that of a base."""
+    cls = first if isinstance(first, type) else type(first)
+    _, dot, method = name.rpartition(".")
+    return f"{cls.__name__}.{method}" if dot else name
+
+
+def _problem(
+    parameters: list[Parameter], arguments: Sequence[object], options: Mapping[str, object]
+) -> str:
+    """Return what is wrong about arguments, apart from unknown options."""
+    by_position = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
+    filled = [*by_position[: len(arguments)], *options]
+    missing = [
+        repr(parameter.name)
+        for parameter in parameters
+        if _is_required(parameter) and parameter.name not in filled
+    ]
+    if missing:
+        return f"needs {', '.join(missing)}"
+    twice = [option for option in options if filled.count(option) > 1]
+    if twice:
+        return f"takes {twice[0]!r} once: it is given by position, too"
+    if not by_position:
+        return "takes no arguments by position"
+    most = "1 argument" if len(by_position) == 1 else f"at most {len(by_position)} arguments"
+    return f"takes {most} by position, not {len(arguments)}"
+
+
+def _is_required(parameter: Parameter) -> bool:
+    """Return whether a caller has to give an argument."""
+    takes_one = parameter.kind in (*_POSITIONAL, Parameter.KEYWORD_ONLY)
+    return takes_one and parameter.default is Parameter.empty
+
+
+def _shown(parameters: list[Parameter]) -> str:
+    """Return parameters as an error shows them; those that may be left out end in ``=...``."""
+    shown: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is Parameter.VAR_POSITIONAL:
+            continue
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            shown.append("...")
+        elif parameter.kind in _POSITIONAL and parameter.default is Parameter.empty:
+            shown.append(parameter.name)
+        else:
+            shown.append(f"{parameter.name}=...")
+    return ", ".join(shown)
+
+
+# Signatures of components: the options that editors show, and errors for missing arguments.
+#
+# ``LEFT_OUT`` is the default of every required argument of a component. Python itself raises a
+# ``TypeError`` without advice for a missing argument. With this default the call reaches the
+# component, whose own check raises an error that says what to write. :func:`allow_left_out` sets
+# it.
+#
+# A *listed* signature has one keyword for each option of a ``TypedDict``, where the function itself
+# has only ``**options``. :func:`listed_signature` returns it for ``inspect.signature()``,
+# ``help()`` and editors. There, a required argument has no default.
+#
+# Each component class calls ``allow_left_out`` when it is created, and has a ``ListedSignature``,
+# which calls ``listed_signature`` when somebody asks for it.
+
+
+class LeftOut:
+    """The type of :data:`LEFT_OUT`, the value of a required argument that was not given."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+# Errors name the type of a wrong value: "a Lazy takes a function, not nothing".
+LeftOut.__name__ = "nothing"
+LEFT_OUT = LeftOut()
+"""The value of a required argument that was not given. Each component refuses it."""
+
+
+def allow_left_out(component: type) -> None:
+    """Give the required arguments of a component the default ``LEFT_OUT``.
+
+    This changes ``__init__`` and the public class methods, such as ``Image.from_bytes``, that the
+    class itself defines: its base classes were changed when they were created.
+    """
+    for name, attribute in vars(component).items():
+        is_class_method = isinstance(attribute, classmethod)
+        function: object = getattr(attribute, "__func__", attribute)
+        is_called = name == "__init__" or (is_class_method and not name.startswith("_"))
+        if is_called and isinstance(function, FunctionType):
+            defaults = function.__defaults__ or ()
+            # The count is that of positional arguments, without self or cls. Keyword-only arguments
+            # are not among them: those of components have defaults.
+            required = function.__code__.co_argcount - 1 - len(defaults)
+            function.__defaults__ = (LEFT_OUT,) * required + defaults
+
+
+class ListedSignature:
+    """The ``__signature__`` of a class that takes the options of a ``TypedDict``.
+
+    The class has two attributes for it: ``_options_type`` is the ``TypedDict``,
+    ``_option_defaults`` are the defaults of its options by name.
+    """
+
+    def __get__(
+        self,
+        instance: object,
+        cls: Any,  # Any: a class with the two attributes
+    ) -> "Signature":
+        if instance is not None:
+            raise AttributeError("an instance cannot be called: only its class has a signature")
+        return listed_signature(cls.__init__, cls._options_type, cls._option_defaults)
+
+
+def listed_signature(
+    function: Any,  # Any: any function
+    options: type | None,
+    defaults: Mapping[str, object],
+) -> "Signature":
+    """Return the signature of a function with its options as keywords, without ``self``.
+
+    The default of an option that is not among ``defaults`` is shown as ``...``.
+    """
+    from inspect import Parameter, signature
+
+    full = signature(function)
+    shown = [
+        _with_own_default(parameter)
+        for parameter in full.parameters.values()
+        if parameter.name != "self" and _is_shown(parameter, options)
+    ]
+    annotations: Mapping[str, object] = getattr(options, "__annotations__", {})
+    listed = [
+        Parameter(
+            name, Parameter.KEYWORD_ONLY, default=defaults.get(name, ...), annotation=annotation
+        )
+        for name, annotation in annotations.items()
+    ]
+    return full.replace(parameters=[*shown, *listed])
+
+
+def _is_shown(parameter: "Parameter", options: type | None) -> bool:
+    """Return whether a signature lists a parameter.
+
+    The options of a ``TypedDict`` are listed instead of ``**options``. ``*args: Never`` and
+    ``**options: Never`` are declared only to refuse further arguments.
+    """
+    if parameter.kind is parameter.VAR_KEYWORD and options is not None:
+        return False
+    is_further = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return not is_further or parameter.annotation not in (Never, "Never")
+
+
+def _with_own_default(parameter: "Parameter") -> "Parameter":
+    """Return a parameter; a required one, whose default is ``LEFT_OUT``, without a default."""
+    if parameter.default is LEFT_OUT:
+        return parameter.replace(default=parameter.empty)
+    return parameter
+
+
+# The author's line of each part of a prompt, and tracebacks that end at such a line.
+#
+# A line is kept as a code object and an offset in it. The file and the line number are looked up
+# when an error or a report needs them. Frames of this package are removed from tracebacks.
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -237,3 +440,100 @@ def async_public_api(
 
     _PUBLIC.add(call)
     return call
+
+
+# The section of a library that wrote a part: its name, its version and its content.
+
+
+@attrs.frozen
+class LibrarySection:
+    """A section of a library that was used in a prompt.
+
+    ``name`` is its qualified name, such as ``support:refunds``. ``version`` is the version of the
+    installed package, ``None`` for a library that is not installed. ``digest`` is the beginning of
+    the SHA-256 of the file it is written in, in hexadecimal digits. Two sections are equal if their
+    names are.
+
+    >>> from promptdsl import LibrarySection
+    >>> print(LibrarySection("support:refunds", "1.2.0", "3f2a9c1b"))
+    support:refunds 1.2.0 3f2a9c1b
+    """
+
+    name: str
+    version: str | None = attrs.field(default=None, eq=False)
+    digest: str = attrs.field(default="", eq=False)
+
+    @property
+    def library(self) -> str:
+        """The name of its library."""
+        return self.name.partition(":")[0]
+
+    def __str__(self) -> str:
+        return " ".join(word for word in (self.name, self.version, self.digest) if word)
+
+
+# The warning about work that was prepared and then forgotten, at the author's line.
+
+
+def warn_of_unfinished(what: str, fix: str, source: Source) -> None:
+    """Warn that an object was discarded before it did its work.
+
+    It is a ``RuntimeWarning``, like Python's for a coroutine that was never awaited: it is shown
+    without any setting.
+    """
+    warnings.warn_explicit(f"{what}\n  {fix}", RuntimeWarning, source.file, source.line)
+
+
+# The warning about content that is about to be sent incompletely, at the author's line.
+
+
+class LostContentWarning(UserWarning):
+    """A block, a tool or an output schema of a prompt that is not in the payload.
+
+    ``payload()``, ``prefix()`` and the methods and functions ``to_...`` warn, each line once, like
+    every warning of Python. The text is that of :class:`LossError`. ``rendered.losses`` has all
+    losses, also those of recorded messages, about which nothing warns.
+
+    >>> import warnings
+    >>> from promptdsl import LostContentWarning, User, Video, render
+    >>> rendered = render(User(Video.from_url("https://example.com/a.mp4")), model="gpt-5")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", LostContentWarning)
+    ...     payload = rendered.payload()
+    >>> print(caught[0].message)
+    video block cannot be sent: the target takes no such block in a user message
+    """
+
+
+_LOCK = RLock()  # a warning may be shown by code that renders a prompt
+_REGISTRIES: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
+"""By file what Python's warnings note about it: which were shown."""
+_TEXTS: dict[tuple[Source, str], str] = {}
+"""The text of the first warning about each kind of content of a line: it never changes."""
+
+
+def warn_of_lost_content(source: Source, kind: str, text: str) -> None:
+    """Warn at a line of an author, by the filters of Python's warnings.
+
+    ``kind`` is the kind of content that is lost, such as ``video``: it holds no value.
+    """
+    with _LOCK:
+        warnings.warn_explicit(
+            _TEXTS.setdefault((source, kind), text),
+            LostContentWarning,
+            source.file,
+            source.line,
+            module=_module_name(source.file),
+            registry=_REGISTRIES.setdefault(source.file, {}),
+        )
+
+
+def _module_name(file: str) -> str:
+    """Return the name of the module of a file; of code without a module, such as a cell, its file.
+
+    Python warns of nothing if the module is ``None``.
+    """
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__dict__", {}).get("__file__") == file:
+            return name
+    return file.removesuffix(".py")

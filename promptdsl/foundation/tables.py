@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TypeAlias
 
+from promptdsl.foundation.author_text import Trusted
 from promptdsl.foundation.escaping import (
     attribute,
     authored_cell,
@@ -20,7 +21,6 @@ from promptdsl.foundation.escaping import (
     title,
 )
 from promptdsl.foundation.guards import guard
-from promptdsl.foundation.trusted import Trusted
 
 Columns: TypeAlias = tuple[str, ...] | None
 Rows: TypeAlias = Iterable[tuple[object, ...]]

@@ -29,17 +29,18 @@ from promptdsl import (
 )
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations import Converted
-from promptdsl.integrations.losses import Conversion, strictly
-from promptdsl.integrations.values import (
+from promptdsl.integrations.shared import (
     ITEM,
     MESSAGE_CACHE_MARK,
     ORIGIN_KEY,
     SIGNATURE,
     CacheableBlock,
+    Conversion,
     MediaBlock,
     list_of,
     listed,
     mapping_of,
+    strictly,
 )
 
 __all__ = ["from_litellm", "to_litellm"]

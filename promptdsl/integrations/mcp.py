@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
 from promptdsl import AudioBlock, Block, DataError, ImageBlock, Message, Rendered, TextBlock
-from promptdsl.foundation.extras import require
+from promptdsl.foundation.errors import require
 from promptdsl.integrations import Converted
-from promptdsl.integrations.losses import Conversion
-from promptdsl.integrations.values import (
+from promptdsl.integrations.shared import (
+    Conversion,
     MediaBlock,
     address_source,
     media_block,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, cast
 from promptdsl import ConflictError, Message, Rendered, Transcript, TranscriptTurn, read_payload
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.integrations import Converted
-from promptdsl.integrations.losses import Conversion
-from promptdsl.integrations.values import RESPONSES, listed
+from promptdsl.integrations.shared import RESPONSES, Conversion, listed
 
 if TYPE_CHECKING:
     from agents import SessionSettings

@@ -19,12 +19,11 @@ from promptdsl.components.custom import ComponentFunction, CustomComponent, orig
 from promptdsl.components.replacements import Function
 from promptdsl.components.scope import getframe
 from promptdsl.foundation.errors import LibraryError, nearest, shown
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import author_frame, public_api
+from promptdsl.foundation.source import LibrarySection, author_frame, public_api
 from promptdsl.foundation.version import __version__
 from promptdsl.libraries.template_section import SectionInfo, TemplateSection, template_component
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.templates.inputs import Input
+from promptdsl.templates.front_matter import Input
 from promptdsl.templates.installed import (
     LIBRARY_NAME,
     MADE,
@@ -34,7 +33,7 @@ from promptdsl.templates.installed import (
     load_library,
     version_of,
 )
-from promptdsl.templates.template_folder import SUFFIX, TemplateFolder, WhiteSpace
+from promptdsl.templates.limits import SUFFIX, TemplateFolder, WhiteSpace
 
 _COMPARED = {
     "==": operator.eq,

@@ -1,7 +1,7 @@
 """The starter library, which comes with promptdsl: five sections that most prompts need."""
 
 from promptdsl.libraries.library import Library
-from promptdsl.templates.folders import templates_root
+from promptdsl.templates.sources import templates_root
 
 starter = Library("starter", templates=templates_root() / "sections")
 # A library finds its module by the first frame outside of promptdsl, but this one is inside.

@@ -9,14 +9,12 @@ import attrs
 from promptdsl.components.custom import ComponentFunction, component_of
 from promptdsl.components.template import section_text
 from promptdsl.foundation.errors import LibraryError
+from promptdsl.foundation.escaping import labelled
 from promptdsl.foundation.frozen import is_list
-from promptdsl.foundation.labelled import labelled
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.templates.folders import find, read_template
-from promptdsl.templates.front_matter import FrontMatter, split
-from promptdsl.templates.inputs import Input
-from promptdsl.templates.source import TemplateSource
-from promptdsl.templates.template_folder import SUFFIX, TemplateFile, TemplateFolder
+from promptdsl.foundation.source import LibrarySection
+from promptdsl.templates.front_matter import FrontMatter, Input, split
+from promptdsl.templates.limits import SUFFIX, TemplateFile, TemplateFolder
+from promptdsl.templates.sources import TemplateSource, find, read_template
 from promptdsl.tree.part_nodes import VolatileNode
 
 

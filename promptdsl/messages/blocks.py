@@ -1,31 +1,121 @@
 """The types of content blocks: frozen values, independent of trees and providers.
 
-The fields of a block are checked, and copied so that nobody can change them. ``_checks`` has the
-check of each field; ``checks()`` adds that of ``extra``. The checks are in ``field_checks.py``: of
-an event, ``f.word`` takes a string or a number, ``f.event_value`` also takes a date or a
-``Decimal``, and ``f.event_mapping`` a mapping of such values.
-
-``extra`` are keys of a provider that this version does not know. A mapping has no hash, so fields
-with mappings or any other data are left out of the hash of a block (``hash=False``); they still
-count when blocks are compared.
-
-A new type is a class here and a member of ``DataBlock`` or ``Block``; ``docs/design.md`` lists the
-other files to change.
+In this order: the keys of blocks in dictionaries, the blocks, and their short descriptions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 import attrs
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.escaping import code_fences, json_text
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, thawed
 from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, read_json, write_json
 from promptdsl.foundation.source import end_traceback
 from promptdsl.messages import field_checks as f
-from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_own_keys, written
 from promptdsl.messages.field_checks import Cache, Check, checks
-from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.media_type import MEDIA_KINDS, SHORTHANDS, MediaSource
+
+# The keys of blocks in dictionaries, and the function that writes a block as a dictionary.
+
+KEYS: Mapping[str, Mapping[str, str]] = {"state_change": {"old": "from", "new": "to"}}
+"""By type of block, the fields that have another name in dictionaries."""
+
+ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "tool_use": {"id": ("toolUseId",), "arguments": ("input",)},
+    "tool_result": {"tool_use_id": ("toolUseId", "tool_call_id")},
+    "state_change": {"from": ("old",), "to": ("new",)},
+}
+"""By type of block, other names of a key, which are read and never written."""
+
+
+def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any: see below
+    """Return the fields of a class of blocks; checkers do not see that attrs made the class."""
+    fields: tuple[attrs.Attribute[object], ...] = attrs.fields(block_class)
+    return fields
+
+
+def refuse_own_keys(kind: str, fields: Collection[str], extra: JsonObject) -> None:
+    """Raise :class:`DataError` for a key in ``extra`` that the type of block has itself."""
+    names = KEYS.get(kind, {})
+    known = {"type", *(names.get(field) or field for field in fields if field != "extra")}
+    known = known.union(*ALIASES.get(kind, {}).values())
+    if kind in MEDIA_KINDS:
+        known = known.union(SHORTHANDS)
+        # The extra may have a ``source`` with keys that no source has.
+        source = extra.get("source")
+        if isinstance(source, Mapping) and source and source.keys().isdisjoint(SHORTHANDS):
+            known.discard("source")
+    for key in extra:
+        if key in known:
+            raise DataError(
+                f"{key!r} cannot be in the 'extra' of a {kind!r} block",
+                fix="extra is for keys that the block does not have itself",
+            )
+
+
+def has_origin(entries: Mapping[str, object]) -> bool:
+    """Return whether a dictionary is that of an unknown block with an origin."""
+    return (
+        set(entries) == {"type", "data", "origin"}
+        and entries["type"] == "unknown"
+        and isinstance(entries["data"], Mapping)
+        and isinstance(entries["origin"], str)
+    )
+
+
+def is_ambiguous(data: JsonValue, known: Collection[str]) -> bool:
+    """Return whether the dictionary of an unknown block is read as a known one, or refused."""
+    while isinstance(data, Mapping):
+        kind = data.get("type")
+        if has_origin(data):
+            return True
+        if kind != "unknown" or len(data) != 2:
+            return kind in known if isinstance(kind, str) else True
+        data = data.get("data")
+    return False
+
+
+def written(
+    block: Any,
+) -> Iterator[tuple[str, object]]:  # Any: a block; see blocks.py
+    """Yield the entries of a block's dictionary, without the fields at their defaults."""
+    names, extra = KEYS.get(block.type, {}), thawed(block.extra)
+    yield "type", block.type
+    for field in fields_of(type(block)):
+        value: object = getattr(block, field.name)
+        if field.name == "extra" or (field.default is not attrs.NOTHING and value == field.default):
+            continue
+        if field.name == "arguments":
+            # The input as a mapping, and its text where writing the mapping gives another text.
+            mapping = block.input
+            if mapping is not None:
+                yield "input", mapping
+            if mapping is None or write_json(mapping) != value:
+                yield "arguments", value
+        elif isinstance(value, MediaSource):
+            yield "source", value.to_dict() | extra.pop("source", {})
+        elif isinstance(value, tuple):
+            yield field.name, [inner.to_dict() for inner in block.content]
+        else:
+            yield names.get(field.name) or field.name, thawed(value)
+    yield from extra.items()
+
+
+# The types of content blocks: frozen values, independent of trees and providers.
+#
+# The fields of a block are checked, and copied so that nobody can change them. ``_checks`` has the
+# check of each field; ``checks()`` adds that of ``extra``. The checks are in ``field_checks.py``:
+# of an event, ``f.word`` takes a string or a number, ``f.event_value`` also takes a date or a
+# ``Decimal``, and ``f.event_mapping`` a mapping of such values.
+#
+# ``extra`` are keys of a provider that this version does not know. A mapping has no hash, so fields
+# with mappings or any other data are left out of the hash of a block (``hash=False``); they still
+# count when blocks are compared.
+#
+# A new type is a class here and a member of ``DataBlock`` or ``Block``; ``docs/design.md`` lists
+# the other files to change.
 
 _set = object.__setattr__
 
@@ -127,7 +217,7 @@ class _MediaBlock(AnyBlock):
         """The media type of the source, else the one that its extension shows."""
         if self.source.media_type is not None or self.source.kind in ("base64", "file_id"):
             return self.source.media_type
-        from promptdsl.messages.media.media_type import type_by_extension
+        from promptdsl.messages.media_type import type_by_extension
 
         return type_by_extension(self.source.value)
 
@@ -139,7 +229,7 @@ class _MediaBlock(AnyBlock):
         >>> ImageBlock(MediaSource("base64", "R0lGODlhAwAFAAAAACw=", "image/gif")).pixels
         (3, 5)
         """
-        from promptdsl.messages.media.image_size import size_of
+        from promptdsl.messages.attachment import size_of
 
         return size_of(self.source)
 
@@ -463,3 +553,71 @@ CLASSES: Mapping[str, type[AnyBlock]] = {
     cls.type: cls for cls in get_args(Block) if cls is not UnknownBlock
 }
 """The blocks of known types, by type."""
+
+
+# Short descriptions of blocks for outlines and views of a request, and the text of data.
+
+LONGEST = 60
+"""The most characters of a title or a type in a description."""
+
+
+def described(block: Block, *, tools: Mapping[str, str] | None = None) -> str:
+    """Return a block in words, such as ``call look (call_1)``.
+
+    With ``tools``, the names of tools by the ids of their calls, the description has no ids. The
+    blocks in a result are not described.
+    """
+    from promptdsl.messages.attachment import size_of  # it opens files
+
+    match block:
+        case ToolUseBlock():
+            return f"call {block.name}" + (f" ({block.id})" if tools is None else "")
+        case ToolResultBlock():
+            id = block.tool_use_id
+            name = id if tools is None else block.name or tools.get(id, id)
+            return f"result {name} failed" if block.is_error else f"result {name}"
+        case UnknownBlock():
+            return _shortened(block.kind)
+        case _ if isinstance(block, MediaBlock):
+            source, size = block.source, size_of(block.source)
+            title = f" {_shortened(block.title)!r}" if block.title else ""
+            words = [f"{block.type}{title} ({source.kind})"]
+            words += [source.media_type] if source.media_type else []
+            words += [f"{size[0]}x{size[1]}"] if size else []
+            return " ".join(words)
+        case _:
+            return block.type
+
+
+def shown_text(block: Block) -> str:
+    """Return the text that a view shows of a block: of an attachment its address or its size."""
+    match block:
+        case TextBlock() | ReasoningBlock():
+            return block.text
+        case ToolUseBlock():
+            return block.arguments
+        case ToolResultBlock():
+            return ""
+        case _ if isinstance(block, MediaBlock):
+            location = block.source.value
+            is_data = block.source.kind == "base64"
+            return (
+                f"{len(location) * 3 // 4 - location[-2:].count('='):,} bytes"
+                if is_data
+                else location
+            )
+        case _:
+            return write_json(block.to_dict())
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def default_text(block: DataBlock) -> str:
+    """Return the text of a block that becomes text, the same in every format of a prompt."""
+    match block:
+        case JsonBlock(value):
+            return json_text(value)
+        case CodeBlock(text, language):
+            return text.join(code_fences(text, language))

@@ -1,14 +1,54 @@
-"""The details of a message, such as its id, and its origins: the turns that it was made of."""
+"""The roles of messages, their details and origins, and the checks of both."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import attrs
 
-from promptdsl.foundation.frozen import EMPTY, frozen
+from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.escaping import is_rare
+from promptdsl.foundation.frozen import EMPTY, Around, frozen, is_list, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ABSENT, JsonObject
 from promptdsl.foundation.source import Position, Source, looked_up
+from promptdsl.messages.blocks import Block, ToolResultBlock
+from promptdsl.messages.field_checks import kind_of, mapping, optional, string
+
+# The roles of messages, and their kinds, which say where a message comes from.
+
+Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "event", "ephemeral"]
+
+ROLES: tuple[Role, ...] = get_args(Role)
+
+Kind: TypeAlias = Literal[
+    "written", "recorded", "recorded_system", "summary", "event", "request", "mixed", "trailed"
+]
+"""Where a message comes from.
+
+``written`` is a turn in code, ``recorded`` a recorded message, ``recorded_system`` a recorded
+system message after the beginning of the conversation. ``summary`` is the summary of a transcript,
+``event`` an event, ``request`` a grounding, which is in this request only. ``mixed`` and
+``trailed`` are turns of the conversation that are merged with a grounding before or after them."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "summary", "mixed", "trailed")
+"""The kinds of which at least a part belongs to the conversation."""
+
+SPOKEN_KINDS: frozenset[Kind] = frozenset({*CONVERSATION, "recorded_system"})
+"""The kinds that belong to the conversation: neither events nor groundings."""
+
+RECORDED_KINDS: frozenset[Kind] = frozenset({"recorded", "recorded_system"})
+"""The kinds of messages that are sent as they were recorded."""
+
+LEADING: tuple[Kind, ...] = ("written", "recorded")
+"""The kinds of system messages that are joined with the first one."""
+
+FLEETING: tuple[Kind, ...] = ("request", "mixed", "trailed")
+"""The kinds of which at least a part is not in the next request."""
+
+
+# The details of a message, such as its id, and its origins: the turns that it was made of.
 
 
 def _frozen_output(value: object) -> object:
@@ -84,3 +124,100 @@ def origin_of(raw: RawOrigin) -> Origin:
     if details.structured_output is ABSENT:
         notes["structured_output"] = None
     return Origin(address, looked_up(at), components=components, **notes)
+
+
+# Checks of the keys and details that are given for a message.
+
+KEYS = frozenset({"role", "content", "kind", "files", *DETAIL_KEYS})
+
+
+def checked_details(details: Mapping[str, object]) -> Details:
+    """Return the checked details of a message; :class:`DataError` names the wrong key."""
+    metadata, token_usage = details.get("metadata"), details.get("token_usage")
+    extra = details.get("extra")
+    return Details(
+        id=optional(details.get("id"), "id"),
+        name=optional(details.get("name"), "name"),
+        metadata=EMPTY
+        if metadata is None
+        else plain(mapping(metadata, "metadata"), "metadata", _notes_leaf),
+        tags=_tags(details.get("tags")),
+        token_usage=None if token_usage is None else mapping(token_usage, "token_usage"),
+        structured_output=details.get("structured_output", ABSENT),
+        finish_reason=optional(details.get("finish_reason"), "finish_reason"),
+        raw_finish_reason=optional(details.get("raw_finish_reason"), "raw_finish_reason"),
+        extra=EMPTY if extra is None else plain(mapping(extra, "extra"), "extra"),
+    )
+
+
+def _notes_leaf(item: object, around: Around, key: object) -> object:
+    # Metadata is JSON, and dates, times, ``Decimal`` and the like.
+    return item if is_rare(item) else json_leaf(item, around, key)
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    tags = () if value is None else value
+    if not is_list(tags):
+        raise DataError(f"'tags' is a list of strings, not {kind_of(value)}")
+    return tuple(string(tag, f"tags[{number}]") for number, tag in enumerate(tags))
+
+
+_MEANT = {
+    **dict.fromkeys(("human", "customer", "person"), "user"),
+    **dict.fromkeys(("ai", "bot", "model", "llm", "agent"), "assistant"),
+    **dict.fromkeys(("function", "tool_result"), "tool"),
+}
+"""The role that is meant, by its name in other libraries."""
+
+
+def checked_role(role: object) -> Role:
+    """Return a role; :class:`DataError` for an unknown one."""
+    if is_mapping(role):
+        fix = "write Message.from_dict(data) for the dictionary of a message"
+        raise DataError(f"'role' is a string, not {kind_of(role)}", fix=fix)
+    name = string(role, "role")
+    if name not in ROLES:
+        meant = _MEANT.get(name.lower())
+        fix = f"did you mean {meant!r}?" if meant else nearest(name[:60], ROLES)
+        raise DataError(f"unknown role {name[:60]!r}", fix=fix)
+    return ROLES[ROLES.index(name)]
+
+
+def check_results(blocks: Iterable[Block]) -> None:
+    """Raise :class:`DataError` for a block in a tool message that is not a result."""
+    for block in blocks:
+        if not isinstance(block, ToolResultBlock):
+            raise DataError(
+                f"a tool message contains tool results, not a {block.type!r} block",
+                fix='write {"type": "tool_result", "tool_use_id": ..., "content": ...}, '
+                "or Message.tool_result(tool_use_id, content)",
+            )
+
+
+def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> None:
+    """Raise :class:`DataError` for a key that no message has."""
+    for key in data:
+        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise DataError(f"a key of a message is a string, not {type(key).__name__}")
+        if key not in known:
+            other = "did you mean 'content'?" if key == "text" else ""
+            fix = foreign_format(data) or other or nearest(key[:60], KEYS)
+            raise DataError(f"unknown key {key[:60]!r} in a message", fix=fix)
+
+
+def foreign_format(data: Mapping[str, object]) -> str:
+    """Return the advice for a message or reply of a provider, if one of its keys shows it."""
+    from promptdsl.foundation.remedies import REPLY, is_reply
+
+    if is_reply(data):
+        return REPLY
+    reader = next((reader for key, reader in READERS.items() if key in data), None)
+    return f"read a list of these with History.{reader}(messages)" if reader else ""
+
+
+READERS = {
+    **dict.fromkeys(("tool_calls", "tool_call_id", "function_call", "refusal"), "from_openai"),
+    "call_id": "from_openai_responses",
+    "parts": "from_gemini",
+}
+"""By key of a provider's messages, the constructor of :class:`History` that reads them."""

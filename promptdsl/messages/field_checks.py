@@ -11,7 +11,7 @@ from promptdsl.foundation.escaping import is_rare
 from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ABSENT, LEVELS, JsonObject, JsonValue
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.media_type import MediaSource
 
 S = TypeVar("S", bound=str)
 

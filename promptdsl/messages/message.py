@@ -18,25 +18,26 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import (
     DETAIL_KEYS,
+    KEYS,
+    KINDS,
+    LEADING,
     NO_DETAILS,
+    ROLES,
     Details,
+    Kind,
     Origin,
     RawOrigin,
-    origin_of,
-)
-from promptdsl.messages.fast_path import draft_of, text_block
-from promptdsl.messages.field_checks import ErrorType, kind_of, one_of
-from promptdsl.messages.field_checks import error_type as checked_error_type
-from promptdsl.messages.message_checks import (
-    KEYS,
+    Role,
     check_results,
     checked_details,
     checked_role,
     foreign_format,
+    origin_of,
     refuse_unknown_keys,
 )
-from promptdsl.messages.read_blocks import attachments, contents
-from promptdsl.messages.roles import KINDS, LEADING, ROLES, Kind, Role
+from promptdsl.messages.field_checks import ErrorType, kind_of, one_of
+from promptdsl.messages.field_checks import error_type as checked_error_type
+from promptdsl.messages.read_blocks import attachments, contents, draft_of, text_block
 
 _set = object.__setattr__
 

@@ -10,8 +10,8 @@ from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
 from promptdsl.messages.blocks import ToolUseBlock
+from promptdsl.messages.details import CONVERSATION
 from promptdsl.messages.message import Message, answers_in, results_in
-from promptdsl.messages.roles import CONVERSATION
 
 T = TypeVar("T")
 

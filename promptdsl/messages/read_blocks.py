@@ -1,8 +1,4 @@
-"""Reading blocks from dictionaries.
-
-``block_from_dict(block.to_dict())`` is equal to the block: keys and types that this version does
-not know are kept, in their order. All names of a key are read; only one of them is written.
-"""
+"""Reading blocks from dictionaries, and building them without checks from valid values."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -24,11 +20,22 @@ from promptdsl.foundation.frozen import (
 from promptdsl.foundation.json import ABSENT, LEVELS, JsonValue, canonical, read_json, write_json
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages.block_keys import ALIASES, KEYS, fields_of, has_origin, is_ambiguous
-from promptdsl.messages.blocks import CLASSES, AnyBlock, Block, UnknownBlock
-from promptdsl.messages.fast_path import text_block
-from promptdsl.messages.field_checks import error_type, kind_of, string
-from promptdsl.messages.media.source import (
+from promptdsl.messages.blocks import (
+    ALIASES,
+    CLASSES,
+    KEYS,
+    AnyBlock,
+    Block,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    fields_of,
+    has_origin,
+    is_ambiguous,
+)
+from promptdsl.messages.field_checks import Cache, error_type, kind_of, string
+from promptdsl.messages.media_type import (
     MEDIA_KINDS,
     SHORTHANDS,
     SOURCE_KEYS,
@@ -38,6 +45,72 @@ from promptdsl.messages.media.source import (
     data_url,
     plain_type,
 )
+
+# Blocks built without checks, from values that are known to be valid.
+#
+# A draft is an object of a subclass whose fields can be set. When all fields are set, its class is
+# changed to the frozen class. A text block takes 190 ns then instead of 710 ns, a message of one
+# text 400 ns instead of 1,600 ns.
+
+
+def draft_of(frozen_class: type) -> Any:  # Any: its slots may be set, which its base forbids
+    """Return a subclass whose fields can be set; setting ``__class__`` freezes an object again."""
+    # Calling a class without arguments is faster than object.__new__, which packs a tuple.
+    methods = ("__init__", "__setattr__", "__delattr__")
+    slots = {"__slots__": (), **{name: getattr(object, name) for name in methods}}
+    return type(f"{frozen_class.__name__}Draft", (frozen_class,), slots)
+
+
+_TextDraft = draft_of(TextBlock)
+_ToolUseDraft = draft_of(ToolUseBlock)
+_ToolResultDraft = draft_of(ToolResultBlock)
+
+
+def text_block(text: str, cache: Cache | None = None) -> TextBlock:
+    """Return ``TextBlock(text, cache)``."""
+    draft = _TextDraft()
+    draft.text = text
+    draft.cache = cache
+    draft.extra = EMPTY
+    draft.__class__ = TextBlock
+    block: TextBlock = draft
+    return block
+
+
+def tool_use_block(id: str, name: str, arguments: str) -> ToolUseBlock:
+    """Return ``ToolUseBlock(id, name, arguments)``."""
+    draft = _ToolUseDraft()
+    draft.id = id
+    draft.name = name
+    draft.arguments = arguments
+    draft.cache = None
+    draft.extra = EMPTY
+    draft.__class__ = ToolUseBlock
+    block: ToolUseBlock = draft
+    return block
+
+
+def tool_result_block(
+    tool_use_id: str, content: tuple[Block, ...], name: str | None = None
+) -> ToolResultBlock:
+    """Return ``ToolResultBlock(tool_use_id, content, name)``."""
+    draft = _ToolResultDraft()
+    draft.tool_use_id = tool_use_id
+    draft.content = content
+    draft.name = name
+    draft.is_error = False
+    draft.error_type = None
+    draft.cache = None
+    draft.extra = EMPTY
+    draft.__class__ = ToolResultBlock
+    block: ToolResultBlock = draft
+    return block
+
+
+# Reading blocks from dictionaries.
+#
+# ``block_from_dict(block.to_dict())`` is equal to the block: keys and types that this version does
+# not know are kept, in their order. All names of a key are read; only one of them is written.
 
 _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a content
 
@@ -203,7 +276,7 @@ def _kind_of_media(entries: _Entries, where: str) -> MediaKind | None:
     key = next((key for key in SHORTHANDS[1:-1] if isinstance(source.get(key), str)), None)
     if key is None:
         return None
-    from promptdsl.messages.media.media_type import kind_of_type, type_by_extension
+    from promptdsl.messages.media_type import kind_of_type, type_by_extension
 
     value = str(source[key])
     inside = data_url(value) if key == "url" else None

@@ -11,11 +11,11 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.preview.files import project_folder as project_folder
     from promptdsl.preview.keepers import can_fork as can_fork
     from promptdsl.preview.packages import check_packages as check_packages
-    from promptdsl.preview.problems import tunnel_command as tunnel_command
     from promptdsl.preview.server import listening_socket as listening_socket
     from promptdsl.preview.server import open_browser as open_browser
     from promptdsl.preview.server import serve as serve
     from promptdsl.preview.session import PreviewJob as PreviewJob
+    from promptdsl.preview.session import tunnel_command as tunnel_command
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
@@ -27,8 +27,7 @@ else:
             "files": "project_folder",
             "keepers": "can_fork",
             "packages": "check_packages",
-            "problems": "tunnel_command",
             "server": "listening_socket open_browser serve",
-            "session": "PreviewJob",
+            "session": "PreviewJob tunnel_command",
         },
     )

@@ -1,10 +1,15 @@
-"""Frames on a pipe: a kind, a length and that many bytes. Nothing on a pipe is code."""
+"""Frames on a pipe: a kind, a length and that many bytes. Nothing on a pipe is code.
+
+The limits of what a child prints come last.
+"""
 
 import asyncio
 import os
 from collections.abc import Iterator
 from struct import Struct
 from typing import TypeAlias
+
+# Frames on a pipe: a kind, a length and that many bytes. Nothing on a pipe is code.
 
 HEAD = Struct(">cI")
 """One byte for the kind, four for the number of bytes that follow."""
@@ -90,3 +95,22 @@ async def next_frame(reader: asyncio.StreamReader) -> Frame | None:
         return kind, await reader.readexactly(size)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
+
+
+# The limits of what a child prints.
+
+SHOWN = 64 * 1024
+"""The bytes of output that are shown; what comes after them is read and dropped."""
+
+
+class PrintedText:
+    """What a child prints, up to 64 kB."""
+
+    def __init__(self) -> None:
+        self._left = SHOWN
+
+    def cut(self, content: bytes) -> bytes:
+        """Return as much of some output as is still shown."""
+        shown = content[: self._left]
+        self._left -= len(shown)
+        return shown

@@ -18,10 +18,10 @@ from promptdsl.preview.frames import (
     OUTPUT,
     START,
     Frame,
+    PrintedText,
     frame,
     next_frame,
 )
-from promptdsl.preview.limits import PrintedText
 
 NURSERY_DIED = b"nursery"
 """What ``ENDED`` has instead of an exit code when the nursery died, and the child with it."""

@@ -1,6 +1,6 @@
 """The packages of the extra ``preview``."""
 
-from promptdsl.foundation.extras import require
+from promptdsl.foundation.errors import require
 
 PACKAGES = ("starlette", "uvicorn", "watchfiles")
 

@@ -1,21 +1,112 @@
-"""A session: the child of the newest save, what the page shows of it, and what it waits for."""
+"""A session: the child of the newest save, what the page shows of it, and what it waits for.
+
+In this order: problems of a child, what a reader chose on the page, and the session.
+"""
 
 import asyncio
 import json
+import signal
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from types import NoneType
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
 from promptdsl.foundation.json import JsonDict
-from promptdsl.preview.choices import Choices
+from promptdsl.preview.files import Watched
 from promptdsl.preview.frames import ANSWER, BEFORE, ENDED, OUTPUT, PAGE, QUESTION, SNAPSHOT
 from promptdsl.preview.keepers import NURSERY_DIED, Keeper
-from promptdsl.preview.problems import ended_problem, slow_problem
-from promptdsl.preview.watching import Watched
+
+# What is wrong with a child, as the page shows it.
+
+
+def slow_problem(limit: float, timeout: float) -> JsonDict:
+    """Return the error that a limit was reached."""
+    what = f"the prompt ran longer than {limit:.3g} s, so it was ended"
+    if limit != timeout:
+        return _problem(what, "choose again, or save a file: it starts again")
+    return _problem(what, "look for a loop or a call that waits; --timeout SECONDS gives it more")
+
+
+def ended_problem(code: bytes, *, is_nursery: bool) -> JsonDict:
+    """Return the error that the process of a prompt ended by itself."""
+    if is_nursery:
+        return _problem(
+            "the process from which prompts are started ended", "save a file: it starts again"
+        )
+    number = int(code)
+    how = f"with the exit code {number}" if number >= 0 else f"by the signal {_name(-number)}"
+    return _problem(f"the process of the prompt ended {how}", "save a file: it starts again")
+
+
+def tunnel_command(port: int) -> str:
+    """Return the command that shows a preview of another machine on this one."""
+    return f"ssh -N -L {port}:127.0.0.1:{port} USER@MACHINE"
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def _problem(what: str, fix: str) -> JsonDict:
+    return {"what": what, "fix": fix, "at": [], "code": []}
+
+
+# What a reader chose on the page: a prompt, a budget, a model, and payloads.
+
+LONGEST_CHOICE = 500
+"""The characters of a name."""
+MOST = 20
+"""The payloads that are shown at once."""
+LARGEST = 1_000_000_000
+"""The tokens of a budget."""
+
+
+@attrs.frozen
+class Choices:
+    """What is shown instead of what the command line says; ``None`` is as the command line says."""
+
+    prompt: str | None = None
+    budget: int | None = None
+    model: str | None = None
+    targets: Sequence[str] = ()
+
+    @classmethod
+    def from_data(cls, data: object) -> "Choices":
+        """Return the choices in JSON data. Raises :class:`ValueError` for anything else."""
+        if not isinstance(data, dict) or {*cast("dict[str, object]", data)} != {*_NAMES}:
+            raise ValueError(f"an object with {', '.join(_NAMES)} is needed")
+        prompt, budget, model, targets = (cast("dict[str, object]", data)[name] for name in _NAMES)
+        if not isinstance(targets, list) or len(cast("list[object]", targets)) > MOST:
+            raise ValueError("targets is no list of names")
+        names: list[object] = [*cast("list[object]", targets)]
+        if budget is not None and (type(budget) is not int or not 1 <= budget <= LARGEST):
+            raise ValueError("budget is no number of tokens")
+        if not all(_is_name(name) for name in names):
+            raise ValueError("targets has no names")
+        if not all(name is None or _is_name(name) for name in (prompt, model)):
+            raise ValueError("prompt or model is no name")
+        return cls(
+            cast("str | None", prompt),
+            budget,
+            cast("str | None", model),
+            tuple(cast("list[str]", names)),
+        )
+
+
+_NAMES = ("prompt", "budget", "model", "targets")
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_CHOICE
+
+
+# A session: the child of the newest save, what the page shows of it, and what it waits for.
 
 LATER = 2.0
 """The seconds for a later answer, or twice those of the last render if that is more."""

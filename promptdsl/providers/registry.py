@@ -1,9 +1,6 @@
-"""The adapter of each provider and server.
+"""The adapter of each provider and server, and the keys of recorded messages it does not read."""
 
-``docs/design.md`` explains the parts of an adapter, ``config/wire.py`` the facts of a provider.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, get_args
@@ -13,20 +10,23 @@ from promptdsl.config.models import check_provider, facts_for
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError, TargetError
-from promptdsl.foundation.frozen import is_list
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.source import author, public_api
 from promptdsl.messages import MediaBlock
-from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.provider_names import AdapterName, ProviderName
-from promptdsl.providers.shared.memory import CachedWrite
-from promptdsl.providers.shared.origins import (
+from promptdsl.messages.names import AdapterName, ProviderName
+from promptdsl.messages.prompt import Loss, Prompt
+from promptdsl.providers.shared.blocks import (
     message_with_server_as_origin,
     prompt_with_server_as_origin,
 )
-from promptdsl.providers.shared.read_keys import ReadKeys
+from promptdsl.providers.shared.memory import CachedWrite
+from promptdsl.providers.shared.reading import KeySearch, ReadKeys, path_of, shape
 from promptdsl.providers.shared.request import Param
+
+# The adapter of each provider and server.
+#
+# ``docs/design.md`` explains the parts of an adapter, ``config/wire.py`` the facts of a provider.
 
 _OF_FACTS = ("read", "read_response", "add_event", "texts_so_far")
 """The functions of Chat that need the facts of a server."""
@@ -71,7 +71,7 @@ class Adapter:
         if name not in Adapter.__annotations__:
             raise AttributeError(f"an Adapter has no {name!r}")
         wire = self._server or wire_of(self._provider)
-        module = {"write": "write", "needs_bytes": "media"}.get(name, "read")
+        module = {"write": "write", "needs_bytes": "parts"}.get(name, "read")
         folder = import_module(f"{__package__}.{wire.folder}.{module}")
         loaded = getattr(folder, "KEYS" if name == "read_keys" else name)
         if wire.folder == "openai_chat":
@@ -167,3 +167,26 @@ def read_payload(payload: object, provider: ProviderName) -> Prompt:
         return TARGETS[provider].read(payload)
     except (DataError, TargetError) as error:
         raise error.located(author()) from None
+
+
+# The keys of recorded messages that are not read, found with the table of their provider.
+#
+# Some blocks keep all further keys. For these, an adapter reports the keys that it does not send.
+
+
+def unread_keys(data: object, provider_format: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys with a value that are not read in a recorded conversation, with a location.
+
+    The data was read before. ``None`` and empty values do not count. A key that is unread at many
+    locations of one kind comes once, with its first location and the number of the others.
+    """
+    keys = TARGETS[provider_format].read_keys
+    if not is_mapping(data):
+        *_, key = keys.payload
+        data = {key: data}
+    search = KeySearch(keys.fields_of)
+    search.find(data, shape(rest=True, **keys.payload), None)
+    for (*_, key), values in search.values.items():
+        location, _ = values[0]
+        more = f" and {len(values) - 1:,} more" if len(values) > 1 else ""
+        yield key, f"{path_of(location[0])}{more}"

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.fast_path import fresh
-from promptdsl.providers.shared.memory import CachedWrite, Memory, WriteCache
-from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.sent_locations import LocationNotes, SentLocation
+from promptdsl.providers.shared.memory import CachedWrite, Memory, WriteCache, fresh
+from promptdsl.providers.shared.request import LocationNotes, Param, SentLocation
 
 if TYPE_CHECKING:
     from promptdsl.tokens.count import TextTokens

@@ -9,8 +9,7 @@ from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.source import author
 from promptdsl.messages.message import spoken
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.shared.request import OPENING
-from promptdsl.providers.shared.sent_locations import Address, SentLocation
+from promptdsl.providers.shared.request import OPENING, Address, SentLocation
 from promptdsl.providers.shared.two_sided import SIDES
 from promptdsl.providers.written import WrittenPayload
 

@@ -13,17 +13,18 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import close_names
 from promptdsl.foundation.frozen import is_list
 from promptdsl.messages import Block, MediaBlock, TextBlock
-from promptdsl.messages.details import JOINED
-from promptdsl.messages.loss import Loss, hint
+from promptdsl.messages.details import CONVERSATION, JOINED
 from promptdsl.messages.message import Message, open_calls
-from promptdsl.messages.roles import CONVERSATION
-from promptdsl.tree.group_nodes import ClearResults, ConversationNode, FragmentNode
+from promptdsl.messages.prompt import Loss, hint
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import Child, Node, walk
 from promptdsl.tree.part_nodes import MediaNode, TableNode, ToolResultNode
 from promptdsl.tree.recorded import recordings
 from promptdsl.tree.turn_nodes import (
+    ClearResults,
     ConsolidatedNode,
+    ConversationNode,
+    FragmentNode,
     MergedNode,
     RecordedNode,
     RootNode,
@@ -268,7 +269,7 @@ def _unknown_tools(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
     """
     if node.clear_results is None or not node.clear_results.exclude:
         return
-    from promptdsl.budget.cleared_results import as_sent
+    from promptdsl.budget.tool_results import as_sent
 
     known = tools.union(call.name for message in _messages_in(node) for call in message.calls)
     if not known:

@@ -11,16 +11,16 @@ from promptdsl.components.arguments import id_for, sentences_touch
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.escaping import decode
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import Loss, hint
 from promptdsl.rendering.spans import Span
-from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import HINTED, OPAQUE, REQUEST, RESULT, SHIFT
 from promptdsl.tree.node import Child, Node, label, walk
 from promptdsl.tree.part_nodes import TemplateNode, ToolResultNode, ValueNode
 from promptdsl.tree.recorded import recordings
 from promptdsl.tree.rewrite import opaque
 from promptdsl.tree.turn_nodes import (
+    ComponentNode,
     RecordedNode,
     RequestOnlyNode,
     RootNode,
@@ -47,7 +47,7 @@ def author_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) ->
 
 def unread_hints(root: RootNode) -> Iterator[Loss]:
     """Yield a hint for each key of recorded messages that the reader of their format ignores."""
-    from promptdsl.providers.unread import unread_keys
+    from promptdsl.providers.registry import unread_keys
 
     for node in recordings(root):
         if node.provider_format == "messages":

@@ -18,22 +18,26 @@ from promptdsl.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from promptdsl.messages.details import Role
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, FOR_TARGET
-from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.rendering.text.blocks import MediaRoots, mode_of, prompted_text
 from promptdsl.rendering.text.layout import LayoutReader, WrittenNode
 from promptdsl.rendering.text.lower import lower
-from promptdsl.rendering.text.output_text import mode_of, prompted_text
 from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.counters import given_tokens
-from promptdsl.tokens.frames import PER_NAME, REPLY
-from promptdsl.tokens.messages import block_tokens, message_tokens
-from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
-from promptdsl.tree.group_nodes import NoteNode, ReserveNode
+from promptdsl.tokens.payloads import (
+    PER_NAME,
+    REPLY,
+    block_tokens,
+    message_tokens,
+    output_tokens,
+    tool_tokens,
+    tools_frame,
+)
 from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
@@ -41,8 +45,10 @@ from promptdsl.tree.recorded import counts_of
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
+    NoteNode,
     OutputNode,
     RecordedNode,
+    ReserveNode,
     RootNode,
     ToolNode,
     ToolTurnNode,

@@ -15,11 +15,11 @@ from promptdsl.foundation.errors import MediaError, OptionError, shown
 from promptdsl.foundation.source import Source, author
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, MediaBlock, ToolResultBlock
-from promptdsl.messages.media.attachment import of_file
-from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.attachment import of_file
+from promptdsl.messages.details import Role
+from promptdsl.messages.media_type import MediaSource
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import Role
 from promptdsl.providers.registry import TARGETS
 from promptdsl.rendering.text.blocks import MediaLoader, with_bytes
 from promptdsl.tree.node import Node, walk

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
-from promptdsl.messages.loss import Loss
-from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.prompt import Loss, Prompt
 from promptdsl.rendering.passes.expand import expand
 from promptdsl.rendering.passes.extract_tools import extract_tools
 from promptdsl.rendering.passes.fill import Ask, fill
@@ -43,7 +42,7 @@ from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
-    from promptdsl.rendering.text.pieces import Layout
+    from promptdsl.rendering.text.layout import Layout
     from promptdsl.templates.render import RenderedTemplate
 
 ANY = 0
@@ -141,6 +140,6 @@ def rendered_template(node: TemplateNode) -> "RenderedTemplate":
 
 def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
     """Return the pieces of an event's text from its template."""
-    from promptdsl.templates.event_text import event_pieces
+    from promptdsl.templates.render import event_pieces
 
     return event_pieces(kind, fields)

@@ -1,23 +1,31 @@
-"""Rendering a prompt: its tree becomes messages, and these become a provider's payload.
+"""The functions :func:`render` and :func:`arender`, from arguments to the result."""
 
-``_rendered`` runs the passes that no target changes, ``_for_target`` those of the target.
-"""
-
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Never, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, Never, TypeAlias, Unpack, cast
 
 import attrs
 
 from promptdsl.components.block import finish
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires import wires
-from promptdsl.foundation.errors import OptionError, PromptError, is_one_of, nearest
-from promptdsl.foundation.signatures import listed_signature
-from promptdsl.foundation.source import AWAITED, Source, author, end_traceback, public_api
-from promptdsl.messages.loss import Loss, hint
+from promptdsl.foundation.errors import (
+    OptionError,
+    PromptError,
+    UnknownNameError,
+    is_one_of,
+    nearest,
+)
+from promptdsl.foundation.source import (
+    AWAITED,
+    Source,
+    author,
+    end_traceback,
+    listed_signature,
+    public_api,
+)
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import CHOICES, Joints, Prompt, StoredConversation
+from promptdsl.messages.prompt import CHOICES, Joints, Loss, Prompt, StoredConversation, hint
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.extract_tools import equipment_of, lost_marks, output_hints
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -47,16 +55,64 @@ from promptdsl.rendering.text.blocks import sendable
 from promptdsl.rendering.text.encode import LONE_SURROGATE
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.lower import lower
-from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import EVENT, FAILED, OPAQUE, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import leaves_no_choice, opaque
-from promptdsl.tree.turn_nodes import PromptedOutputNode, RootNode
+from promptdsl.tree.turn_nodes import ConversationNode, PromptedOutputNode, RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
     from promptdsl.budget.edited_history import Trimmed
     from promptdsl.providers.written import WrittenPayload
+
+
+# The coroutine of ``arender``, whose errors advise to await it.
+
+
+class coroutine(Coroutine[Any, Any, Rendered]):  # noqa: N801 (errors name its type)
+    """A coroutine for a result; reading an attribute of the result is an error with advice.
+
+    It runs another coroutine, whose values for an event loop are of any type.
+    """
+
+    __slots__ = ("_wrapped",)
+
+    def __init__(self, wrapped: Coroutine[Any, Any, Rendered]) -> None:
+        self._wrapped = wrapped
+
+    def __await__(self) -> Generator[Any, None, Rendered]:
+        return self._wrapped.__await__()
+
+    def send(self, value: object, /) -> object:
+        """Run the coroutine to its next pause."""
+        return self._wrapped.send(value)
+
+    def throw(self, *error: Any) -> object:  # Any: an exception, or its three parts
+        """Raise an exception in the coroutine."""
+        return self._wrapped.throw(*error)
+
+    def close(self) -> None:
+        """End the coroutine."""
+        self._wrapped.close()
+
+    if not TYPE_CHECKING:
+        # For a type checker, a __getattr__ has every attribute.
+        def __getattr__(self, name: str) -> object:
+            """Return an attribute of the coroutine that asyncio reads; refuse all others."""
+            if name.startswith(("cr_", "__name__", "__qualname__")):
+                return getattr(self._wrapped, name)
+            if name.startswith("_"):
+                return object.__getattribute__(self, name)
+            raise UnknownNameError(
+                f"arender() returns a coroutine, which has no {name!r}",
+                fix="await it: rendered = await arender(...)",
+                at=(author(),),
+            )
+
+
+# Rendering a prompt: its tree becomes messages, and these become a provider's payload.
+#
+# ``_rendered`` runs the passes that no target changes, ``_for_target`` those of the target.
 
 Stages: TypeAlias = tuple[tuple[str, RootNode], ...]
 """The trees after each pass, with its name; the first is the tree as written."""
@@ -128,20 +184,19 @@ def arender(
     """
     request = checked_request(arender, tree, surplus, options, waits=True)
     facts_of(request)
-    from promptdsl.rendering.awaited import coroutine
 
     return coroutine(_awaited(_root(tree), request, author()))
 
 
 def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
-    from promptdsl.rendering.lazies import call_lazies
+    from promptdsl.rendering.budgeting import call_lazies
 
     return call_lazies(request, waiting)
 
 
 async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rendered:
     """Render repeatedly, each time with the results of one more round of functions."""
-    from promptdsl.rendering.lazies import Unanswered, await_lazies, replay
+    from promptdsl.rendering.budgeting import Unanswered, await_lazies, replay
     from promptdsl.rendering.media_loading import Unloaded
 
     AWAITED.set(line)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, cast
 
 import attrs
 
-from promptdsl.config.data_file import tables
 from promptdsl.config.model_facts import ModelFacts, Roles
 from promptdsl.config.models import OPEN, facts_for, near_name
 from promptdsl.config.transformation import (
@@ -17,13 +16,12 @@ from promptdsl.config.transformation import (
     as_layer,
     resolve,
 )
-from promptdsl.config.wires import wire_of, wires
+from promptdsl.config.wires import tables, wire_of, wires
 from promptdsl.foundation.errors import ConfigError, OptionError, TargetError, nearest, shown
 from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.messages.loss import Loss, hint
-from promptdsl.messages.prompt import Prompt, ToolChoice
-from promptdsl.messages.provider_names import ProviderName
+from promptdsl.messages.names import ProviderName
+from promptdsl.messages.prompt import Loss, Prompt, ToolChoice, hint
 from promptdsl.rendering.text.blocks import MediaLoader, MediaRoots
 from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.node import Node

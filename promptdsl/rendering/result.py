@@ -19,29 +19,27 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved, SettingValue
 from promptdsl.foundation.old_names import OldAttribute, PassName
 from promptdsl.foundation.source import made_by_render, public_api
-from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
-from promptdsl.messages.prompt import OutputMode, OutputSchema, Prompt, ToolDefinition
-from promptdsl.messages.provider_names import AdapterName, ProviderName
-from promptdsl.rendering.text.pieces import packed, unpacked
-from promptdsl.tree.group_nodes import ComponentNode
+from promptdsl.messages.names import AdapterName, ProviderName
+from promptdsl.messages.prompt import Loss, OutputMode, OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendering.text.layout import packed, unpacked
 from promptdsl.tree.masks import CACHE, REQUEST, SHIFT
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.part_nodes import VolatileNode
 from promptdsl.tree.rewrite import is_compacted, opaque
-from promptdsl.tree.turn_nodes import RootNode
+from promptdsl.tree.turn_nodes import ComponentNode, RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.budget import Budget
     from promptdsl.budget.dropped import Dropped
-    from promptdsl.foundation.library_section import LibrarySection
+    from promptdsl.foundation.source import LibrarySection
     from promptdsl.providers.anthropic.write import AnthropicPayload
     from promptdsl.providers.bedrock.write import BedrockPayload
     from promptdsl.providers.chat_template.write import ChatTemplatePayload
     from promptdsl.providers.gemini.write import GeminiPayload
     from promptdsl.providers.openai_chat.write import OpenAIPayload
     from promptdsl.providers.openai_responses.write import ResponsesPayload
-    from promptdsl.providers.shared.sent_locations import SentLocation
+    from promptdsl.providers.shared.request import SentLocation
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import ReportInput, TokenReport
     from promptdsl.rendering.reports.cards import DroppedCard, RequestView
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from promptdsl.rendering.reports.text_view import Paint
     from promptdsl.rendering.spans import Span, Trace
     from promptdsl.rendering.text.blocks import MediaRoots
-    from promptdsl.rendering.text.pieces import Layout
+    from promptdsl.rendering.text.layout import Layout
 
 
 class Stage(NamedTuple):
@@ -241,7 +239,7 @@ class Rendered:
         # A pass without work keeps the tree: pairing has dropped no call and no result.
         if stages["place"] is stages["pair"]:
             return dropped
-        from promptdsl.rendering.reports.unpaired import dropped_by_pairing
+        from promptdsl.rendering.reports.report_input import dropped_by_pairing
 
         return (*dropped, *dropped_by_pairing(stages["place"], self._report_input()))
 
@@ -470,7 +468,7 @@ class Rendered:
     def _warn_of(self, losses: Sequence[Loss]) -> None:
         """Warn of content of the author among the losses, which are not located yet."""
         if not self._is_recorded and any(loss.kind == "content" for loss in losses):
-            from promptdsl.rendering.lost_content import warn_of_losses
+            from promptdsl.rendering.losses import warn_of_losses
 
             warn_of_losses(losses, self._trace)
 
@@ -532,11 +530,11 @@ class Rendered:
         tool calls have no results yet, unless ``tool_pairing`` is ``keep``.
         """
         if self._written_payload is None:
-            from promptdsl.rendering.target_errors import no_target
+            from promptdsl.rendering.losses import no_target
 
             raise no_target(self.facts.model)
         if self._is_waiting:
-            from promptdsl.rendering.target_errors import unanswered
+            from promptdsl.rendering.losses import unanswered
 
             raise unanswered(self.messages)
         return self._written_payload
@@ -638,7 +636,7 @@ class Rendered:
         if provider is None:
             return self.for_target(target).payload()
         if self.facts.wire.provider_format != target:
-            from promptdsl.rendering.target_errors import other_target
+            from promptdsl.rendering.losses import other_target
 
             raise other_target(target, self.facts)
         return self._payload_to_send()
@@ -751,7 +749,7 @@ class Rendered:
             if name.startswith("_") or hasattr(type(self), name):
                 # Python's own error: of this name, or of the property with this name.
                 return object.__getattribute__(self, name)
-            from promptdsl.rendering.target_errors import unknown_name
+            from promptdsl.rendering.losses import unknown_name
 
             raise unknown_name(name, [known for known in dir(self) if not known.startswith("_")])
 
@@ -787,7 +785,7 @@ class Rendered:
         dropped = self._dropped()
         if not dropped and stages["place"] is stages["pair"]:
             return ()
-        from promptdsl.rendering.reports.shown_dropped import uncounted_dropped
+        from promptdsl.rendering.reports.dropped_parts import uncounted_dropped
 
         return uncounted_dropped(self._report_input(), dropped)
 
@@ -807,7 +805,7 @@ class Rendered:
         return self._view_record().html()
 
     def _repr_markdown_(self) -> str:
-        from promptdsl.rendering.reports.markdown_view import markdown_view
+        from promptdsl.rendering.reports.text_view import markdown_view
 
         return markdown_view(self._view_record()._request_view)
 
@@ -817,7 +815,7 @@ class Rendered:
         return rich_view(self._view_record()._request_view)
 
     def __format__(self, spec: object) -> Never:
-        from promptdsl.rendering.target_errors import no_text
+        from promptdsl.rendering.losses import no_text
 
         raise no_text()
 

@@ -8,19 +8,18 @@ from typing import cast
 
 from promptdsl.components.block import finish
 from promptdsl.components.scope import detached, innermost, is_unused
-from promptdsl.components.timeline import write_timeline
+from promptdsl.components.turns import write_timeline
 from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.source import author
+from promptdsl.messages.details import READERS
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
-from promptdsl.messages.message_checks import READERS
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.result import Rendered
-from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import FAILED, OPEN, RECORDED, REQUEST, SECTION, TOOL, TURN
 from promptdsl.tree.node import Node, label, named_label
-from promptdsl.tree.turn_nodes import CacheBreakpointNode, RootNode
+from promptdsl.tree.turn_nodes import CacheBreakpointNode, FragmentNode, RootNode
 
 
 def root_around(tree: object) -> RootNode:

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl.foundation.errors import OptionError, shown
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import LibrarySection, Source, author
 from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import origin_of
@@ -21,16 +20,19 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.layout import (
+    Layout,
     LayoutReader,
+    SpanKind,
+    TextRun,
     WrittenNode,
     WrittenPage,
     WrittenPiece,
     WrittenTurn,
     message_blocks,
+    runs_of,
     text_of_block,
 )
 from promptdsl.rendering.text.lower import LABEL_OF, system_origins
-from promptdsl.rendering.text.pieces import Layout, SpanKind, TextRun, runs_of
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from promptdsl.foundation.author_text import INTERRUPTED
 from promptdsl.foundation.errors import ContentError, DataError, TranscriptError
-from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import author
 from promptdsl.messages import Block, EventBlock
 from promptdsl.messages.message import Message
-from promptdsl.messages.provider_names import ProviderName
+from promptdsl.messages.names import ProviderName
 from promptdsl.transcript.transcript import Transcript as Transcript  # noqa: PLC0414
 from promptdsl.transcript.values import Above, NewMessage, Repair, join
 from promptdsl.tree.node import Node, make
@@ -15,9 +15,8 @@ from promptdsl.tree.node import Node, make
 
 def _read(value: object, named: ProviderName | None) -> NewMessage:
     """Return the message of a reply, of a stream that was read, or of a written turn."""
-    from promptdsl.providers.read_response import provider_of, read_response, response_id
-    from promptdsl.providers.read_stream import Reading
-    from promptdsl.providers.shared.checks import mapping
+    from promptdsl.providers.replies import Reading, provider_of, read_response, response_id
+    from promptdsl.providers.shared.reading import mapping
 
     if isinstance(value, Node):
         return NewMessage(_written(value), {})
@@ -40,7 +39,7 @@ def _written(turn: Any) -> Message:  # Any: a node, of one of many classes
     """Return the message of one written turn."""
     from promptdsl.components.history import History
     from promptdsl.components.scope import detached
-    from promptdsl.components.timeline import Timeline
+    from promptdsl.components.turns import Timeline
     from promptdsl.rendering.render import render
     from promptdsl.rendering.root import root_around
     from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
@@ -74,8 +73,7 @@ def _nothing() -> TranscriptError:
 def _event(turn: Any) -> Message:  # Any: a TurnNode
     """Return the message of an event; its text is that of a user turn, and a value later."""
     from promptdsl.components.scope import detached
-    from promptdsl.components.timeline import Timeline
-    from promptdsl.components.turns import User
+    from promptdsl.components.turns import Timeline, User
     from promptdsl.rendering.render import render
     from promptdsl.tree.part_nodes import EventBlockNode
 

@@ -1,33 +1,259 @@
 """Running the calls of a message: ``run_calls`` and ``arun_calls``.
 
-Each call has one result, and results come in the order of the calls.
+In this order: the content of a result, one call, and all calls of a message.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
+import dataclasses
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
 from functools import partial
 from inspect import isawaitable
+from traceback import format_exception_only
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
+from uuid import UUID
 from weakref import finalize
 
 import attrs
 
 from promptdsl.components.scope import detached
-from promptdsl.foundation.errors import OptionError, shown
-from promptdsl.foundation.source import Source, author, public_api
-from promptdsl.foundation.unfinished import warn_of_unfinished
-from promptdsl.messages import ToolUseBlock
-from promptdsl.messages.message import Message
-from promptdsl.running.calls import (
-    ErrorMode,
-    called,
-    calls_to_run,
-    check_mode,
-    failed,
-    finished,
-    message_of,
-    unknown_tool,
+from promptdsl.foundation.errors import DataError, OptionError, ToolError, is_one_of, nearest, shown
+from promptdsl.foundation.frozen import Around, Fields, is_list, is_mapping, json_leaf, plain
+from promptdsl.foundation.json import JsonDict, write_json
+from promptdsl.foundation.source import Source, author, public_api, warn_of_unfinished
+from promptdsl.foundation.unicode import exact
+from promptdsl.messages import (
+    Block,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    block_from_dict,
 )
-from promptdsl.running.results import Result
-from promptdsl.running.tools import RunnableTool, Toolbox, Tools, toolbox_of
+from promptdsl.messages.blocks import AnyBlock
+from promptdsl.messages.field_checks import ErrorType, kind_of
+from promptdsl.messages.message import Message
+from promptdsl.running.tools import (
+    BadArgumentsError,
+    RunnableTool,
+    Toolbox,
+    Tools,
+    checked_arguments,
+    toolbox_of,
+)
+
+# The content of a tool result, made from the value that a function returned.
+
+Content: TypeAlias = str | list[Block]
+
+
+class Result(NamedTuple):
+    """The content of a result, whether it is an error, and the type of the error."""
+
+    content: Content
+    is_error: bool = False
+    error_type: ErrorType | None = None
+
+
+def result_of(value: object) -> Result:
+    """Return the result for the value of a function: a text, blocks, or JSON.
+
+    Raises :class:`DataError` for a value that JSON cannot express.
+    """
+    if isinstance(value, str) and not isinstance(value, Enum):
+        return Result(exact(value))
+    if isinstance(value, AnyBlock):
+        return Result([cast("Block", value)])
+    if is_list(value) and value and all(isinstance(item, AnyBlock) for item in value):
+        return Result([*cast("list[Block]", value)])
+    dump: Any = getattr(value, "model_dump", None)  # Any: a method of a pydantic model
+    if callable(dump) and is_list(getattr(value, "content", None)):
+        data = cast("JsonDict", dump(mode="json", by_alias=True))
+        if "isError" in data:
+            return _mcp_result(data)
+    return Result(write_json(plain(value, "result", _leaf)))
+
+
+def _leaf(value: object, around: Around, key: object) -> object:
+    """Return the JSON of a value that is not a list or dictionary; an object becomes its fields."""
+    item: Any = value  # Any: whatever a function returns
+    cls: Any = type(value)
+    if isinstance(item, Enum):
+        return _leaf(item.value, around, key)
+    if isinstance(item, date | time):
+        return item.isoformat()
+    if isinstance(item, Decimal | UUID):
+        return str(item)
+    if hasattr(cls, "__pydantic_fields__"):
+        return Fields(item.model_dump(mode="json", by_alias=True))
+    if dataclasses.is_dataclass(cls):
+        return Fields({field.name: getattr(item, field.name) for field in dataclasses.fields(cls)})
+    if attrs.has(cls) and not isinstance(item, AnyBlock):
+        return Fields({field.name: getattr(item, field.name) for field in attrs.fields(cls)})
+    return json_leaf(item, around, key)
+
+
+def _mcp_result(data: JsonDict) -> Result:
+    """Return the result for an MCP result: its contents, or its structured content."""
+    contents: list[JsonDict] = data["content"]
+    structured = data.get("structuredContent")
+    if not contents and structured is not None:
+        return Result(write_json(structured), bool(data["isError"]))
+    return Result([*map(_mcp_block, contents)], bool(data["isError"]))
+
+
+def _mcp_block(content: JsonDict) -> Block:
+    """Return the block for an MCP content: a text, a picture, a sound, a resource or a link."""
+    match content:
+        case {"type": "text", "text": str(text)} | {"resource": {"text": str(text)}}:
+            return TextBlock(text)
+        case {"type": "image" | "audio" as kind, "data": data, "mimeType": media_type}:
+            return _media_block(kind, data, media_type)
+        case {"resource": {"blob": data, **resource}}:
+            media_type = resource.get("mimeType") or "application/octet-stream"
+            return _media_block("document", data, media_type)
+        case {"type": "resource_link", "uri": uri, "name": name}:
+            return TextBlock(f"{name}: {uri}")
+        case _:
+            return TextBlock(write_json(content))
+
+
+def _media_block(kind: str, data: object, media_type: object) -> Block:
+    source: Mapping[str, object] = {"type": "base64", "data": data, "media_type": media_type}
+    return block_from_dict({"type": kind, "source": source})
+
+
+# One tool call: whether it has to be run, running it, and the message with its result.
+
+ErrorMode: TypeAlias = Literal["hide", "text", "raise"]
+"""What happens to an exception of a function.
+
+``"hide"``: the model reads that the tool failed. ``"text"``: the model reads the exception.
+``"raise"``: the exception is raised.
+"""
+
+_MODES: tuple[ErrorMode, ...] = get_args(ErrorMode)
+_LOG = logging.getLogger("promptdsl.tools")
+
+_RUN_BY_ANTHROPIC = "srvtoolu_"
+"""The beginning of the id of a call that Anthropic ran itself.
+
+Gateways pass such a call on as if the client had to run it.
+"""
+
+
+def check_mode(errors: object) -> None:
+    """Raise :class:`OptionError` for an unknown value of ``errors``."""
+    if not is_one_of(errors, _MODES):
+        raise OptionError(f"errors={shown(errors)}", fix=nearest(errors, _MODES))
+
+
+def calls_to_run(calls: object, toolbox: Toolbox) -> tuple[ToolUseBlock, ...]:
+    """Return the calls of a message, or of a list of calls, that wait for a result.
+
+    Without those that the provider ran, those with a result in the message, and those that are the
+    answer itself. Raises :class:`OptionError` for anything but calls.
+    """
+    answered: set[object] = set()
+    waiting: tuple[ToolUseBlock, ...] = ()
+    if isinstance(calls, Message):
+        answered = {id for block in calls.content for id in _answered_by(block)}
+        waiting = calls.calls
+    elif isinstance(calls, str) or is_mapping(calls) or not isinstance(calls, Iterable):
+        raise _no_calls(calls)
+    elif hasattr(type(cast("object", calls)), "__pydantic_fields__"):
+        raise _no_calls(cast("object", calls))  # an object of a client, which can be iterated
+    else:
+        waiting = tuple(cast("Iterable[ToolUseBlock]", calls))
+    for call in waiting:
+        if not isinstance(call, ToolUseBlock):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise _no_calls(call)
+    return tuple(
+        call
+        for call in waiting
+        if call.id not in answered
+        and call.name not in toolbox.answers
+        and not call.id.startswith(_RUN_BY_ANTHROPIC)
+    )
+
+
+def _answered_by(block: Block) -> tuple[object, ...]:
+    """Return the ids of the calls whose result a block is."""
+    if isinstance(block, ToolResultBlock):
+        return (block.tool_use_id,)
+    if isinstance(block, UnknownBlock):
+        return block.data.get("tool_use_id"), block.data.get("call_id")
+    return ()
+
+
+def _no_calls(value: object) -> OptionError:
+    from promptdsl.foundation.remedies import REPLY, is_reply
+
+    fix = REPLY if is_reply(value) else "give a message, its calls, or transcript.pending_calls"
+    return OptionError(f"{kind_of(value)} is not a tool call", fix=fix)
+
+
+def called(tool: RunnableTool, call: ToolUseBlock) -> object:
+    """Run the function of a tool for a call, and return its value."""
+    with detached():
+        arguments = checked_arguments(tool, call)
+        if tool.arguments is not None and tool.arguments.is_model:
+            return arguments
+        return tool.function(**{**arguments, **dict.fromkeys(tool.call_parameters, call)})
+
+
+def finished(value: object) -> Result:
+    """Return the result for a value; :class:`DataError` for a coroutine that was not awaited."""
+    close = getattr(value, "close", None)
+    if hasattr(value, "__await__") and callable(close):
+        close()
+        raise DataError("the function returned a coroutine", fix="run it with arun_calls")
+    return result_of(value)
+
+
+def failed(tool: RunnableTool, call: ToolUseBlock, error: Exception, errors: ErrorMode) -> Result:
+    """Return the result of a call whose function raised an exception, and log the exception.
+
+    With ``errors="raise"`` the exception is raised again. Arguments that do not fit are a result in
+    any case.
+    """
+    if isinstance(error, BadArgumentsError):
+        return Result(str(error), error_type="validation_error")
+    if errors == "raise":
+        raise error
+    level = logging.INFO if isinstance(error, ToolError) else logging.ERROR
+    _LOG.log(level, "the tool %r failed in the call %r", tool.name, call.id, exc_info=error)
+    text = "the tool failed"
+    if isinstance(error, ToolError):
+        text = error.what
+    elif errors == "text":
+        text = "".join(format_exception_only(error)).strip()
+    return Result(text, error_type="execution_error")
+
+
+def unknown_tool(call: ToolUseBlock, toolbox: Toolbox) -> Message:
+    """Return the result of a call whose tool does not exist."""
+    names = ", ".join(toolbox.tools) or "none"
+    text = f"there is no tool of this name; the tools are: {names}"
+    return message_of(call, Result(text, error_type="unknown_tool"))
+
+
+def message_of(call: ToolUseBlock, result: Result) -> Message:
+    """Return the message with the result of a call."""
+    return Message.tool_result(
+        call.id,
+        result.content,
+        name=call.name,
+        is_error=result.is_error,
+        error_type=result.error_type,
+    )
+
+
+# Running the calls of a message: ``run_calls`` and ``arun_calls``.
+#
+# Each call has one result, and results come in the order of the calls.
 
 
 @public_api

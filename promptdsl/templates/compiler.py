@@ -1,19 +1,305 @@
-"""The compiler of templates, which separates the text of a template from the values in it."""
+"""The compiler of templates: it separates the text of a template from the values in it.
+
+In this order: operators, filters, the pieces of the output, and the compiler.
+"""
+
+import json
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sized
+from decimal import Decimal
+from fractions import Fraction
+from functools import wraps
+from itertools import groupby
+from math import isfinite
+from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
+
+from jinja2 import Environment, Undefined, filters, nodes, tests
+from jinja2.compiler import CodeGenerator, Frame
+from jinja2.exceptions import TemplateAssertionError, TemplateSyntaxError
+from jinja2.meta import find_undeclared_variables
+from jinja2.utils import htmlsafe_json_dumps, pass_environment
+
+from promptdsl.foundation.errors import ContentError, TemplateError, nearest
+from promptdsl.foundation.escaping import json_text, text_of
+from promptdsl.templates.limits import (
+    MAX_PIECES,
+    MAX_TEXT,
+    RUN,
+    bounded,
+    check_bits,
+    check_count,
+    check_length,
+    counted,
+)
+
+# The text of a value, and the operators of templates; too large results are refused.
+
+_SEQUENCES: tuple[type[Sized], ...] = (str, list, tuple)
+
+
+def is_mapping(value: object) -> TypeGuard[dict[object, object]]:
+    """Return whether a value is a mapping: variables hold dictionaries, also frozen ones."""
+    return isinstance(value, dict)
+
+
+def text(value: object, name: str | None = None) -> str:
+    """Return the text of a value that a template outputs or changes.
+
+    The text of an inline ``if`` without an ``else`` is empty. Raises :class:`TemplateError`, which
+    names the variable ``name``, for ``None``, booleans, lists, mappings and objects.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Undefined):
+        # Undefined values raise an error here, except for that of an inline ``if``.
+        return str(value)
+    if value is None and RUN.get().none_is_empty:
+        return ""
+    what = name or "a value"
+    if value is None or isinstance(value, bool):
+        raise TemplateError(
+            f"{what} is {value}, which is not text",
+            fix='write what is meant: {{ "yes" if flag else "no" }}, {% if value is none %}',
+        )
+    try:
+        return text_of(value)
+    except ContentError as error:
+        is_dict = is_mapping(value)
+        if isinstance(value, Iterable):
+            kind = "mapping" if is_dict else "list"
+            problem, shown = f"{what} is a {kind}, which is not text", name or "value"
+            fix = f'write {{{{ {shown}|join(", ") }}}} or {{{{ {shown}|tojson }}}}, or loop over it'
+        elif callable(value):
+            problem = f"{what} is a function, which is not text"
+            fix = f"call it: {{{{ {name or 'name'}() }}}}"
+        else:
+            problem, fix = error.what, "write the part of it that is text"
+        raise TemplateError(problem, fix=fix) from None
+
+
+def joined(values: Iterable[object], separator: object = "") -> str:
+    """Return the texts of values as one text, with a separator between them."""
+    texts = [text(value) for value in values]
+    between = text(separator)
+    check_length(sum(map(len, texts)) + len(between) * (len(texts) - 1))
+    return bounded(between.join(texts))
+
+
+def replaced(value: object, old: object, new: object, count: int | None = None) -> str:
+    """Return a text with ``old`` replaced by ``new``, ``count`` times or everywhere."""
+    original, part, other = text(value), text(old), text(new)
+    times = original.count(part) if count is None or count < 0 else min(count, original.count(part))
+    check_length(len(original) + times * (len(other) - len(part)))
+    return original.replace(part, other, times)
+
+
+def percent(template: str, values: object) -> str:
+    """Return ``template % values``; the values are texts and numbers."""
+    if is_mapping(values):
+        return template % _Printable(values)
+    if isinstance(values, tuple):
+        return template % tuple(map(_printable, cast("tuple[object, ...]", values)))
+    return template % (_printable(values),)
+
+
+class _Printable(dict[object, object]):
+    """The values of a format by name; each is checked when the format asks for it."""
+
+    def __getitem__(self, name: object) -> object:
+        return _printable(super().__getitem__(name))
+
+
+def _printable(value: object) -> object:
+    is_number = isinstance(value, int | float | Decimal | Fraction) and not isinstance(value, bool)
+    return value if is_number else text(value)
+
+
+def check_operands(operator: str, left: object, right: object) -> None:
+    """Raise :class:`TemplateError` for a product or power that is too large to be made."""
+    if operator == "*":
+        for items, times in ((left, right), (right, left)):
+            if isinstance(items, _SEQUENCES) and isinstance(times, int):
+                check = check_length if isinstance(items, str) else check_count
+                check(len(items) * times)
+    if operator == "**" and isinstance(left, int | Fraction) and isinstance(right, int):
+        base = max(abs(left.numerator), left.denominator)
+        if base > 1:
+            check_bits((base.bit_length() - 1) * abs(right))
+
+
+# The filters and tests of templates: those of Jinja, with limits on the size of their results.
+#
+# Some filters of Jinja are left out: those that mark text as safe, choose at random, or print
+# objects, and those that escape, because every value is encoded.
+
+Filter: TypeAlias = Callable[..., object]
+
+_JINJA_FILTERS: Mapping[str, Filter] = filters.FILTERS
+_JINJA_TESTS: Mapping[str, Any] = tests.TESTS  # Any: Jinja gives them no signature
+
+
+def _bounded_filter(function: Filter, prepare: Filter | None = None) -> Filter:
+    """Return a filter with a limit on its result; ``prepare`` converts the value before it."""
+    # To a filter with this attribute, Jinja passes the environment or the context first.
+    position = int(hasattr(function, "jinja_pass_arg"))
+
+    @wraps(function)
+    def filtered(*args: object, **options: object) -> object:
+        values = [*args]
+        if prepare is not None:
+            values[position] = prepare(values[position])
+        result = function(*values, **options)
+        if isinstance(result, str):
+            return bounded(str.__str__(result))
+        if isinstance(result, Iterator):
+            return list(counted(cast("Iterator[object]", result)))
+        return bounded(result)
+
+    return filtered
+
+
+def _format(value: str, *values: object, **named: object) -> str:
+    return percent(value, named or values)
+
+
+@pass_environment
+def _join(
+    environment: Environment,
+    items: Iterable[object],
+    separator: object = "",
+    attribute: str | int | None = None,
+) -> str:
+    read = filters.make_attrgetter(environment, attribute)
+    return joined(map(read, items), separator)
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    """Return the same bytes as Jinja's ``tojson``: JSON in ASCII with sorted keys."""
+    return htmlsafe_json_dumps(json.loads(json_text(value)), indent=indent, sort_keys=True)
+
+
+_TEXT_FILTERS = (
+    *("capitalize", "indent", "lower", "string", "title", "trim", "truncate", "upper", "wordcount"),
+)
+_ITEM_FILTERS = (
+    *("batch", "groupby", "list", "map", "max", "min", "reject", "rejectattr", "select"),
+    *("selectattr", "slice", "sort", "sum", "unique"),
+)
+_VALUE_FILTERS = (
+    *("abs", "count", "d", "default", "dictsort", "first", "float", "int", "items", "last"),
+    *("length", "reverse", "round"),
+)
+FILTERS: Mapping[str, Filter] = {
+    # Filters of text, of items, each of them a step, and of any value.
+    **{name: _bounded_filter(_JINJA_FILTERS[name], text) for name in _TEXT_FILTERS},
+    **{name: _bounded_filter(_JINJA_FILTERS[name], counted) for name in _ITEM_FILTERS},
+    **{name: _bounded_filter(_JINJA_FILTERS[name]) for name in _VALUE_FILTERS},
+    "format": _bounded_filter(_format, text),
+    "join": _bounded_filter(_join, counted),
+    "replace": _bounded_filter(replaced),
+    "tojson": _bounded_filter(_json),
+}
+
+TESTS: Mapping[str, Callable[..., bool]] = {
+    name: test
+    for name, test in _JINJA_TESTS.items()
+    if name not in ("callable", "escaped", "filter", "sameas", "test")
+}
+
+_ENCODED = "leave it out: every value is encoded"
+INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("e", "escape", "forceescape"), _ENCODED),
+    "safe": "give trusted(text) as the variable, and write {{ name }} without a filter",
+}
+"""The advice for a filter of Jinja that is left out for a reason."""
+
+
+# The output of a template: pieces that are author text, and pieces that are values.
+
+
+class Inserted(NamedTuple):
+    """A value that a template inserted, not yet encoded, and the variable it came from, if any.
+
+    A volatile value has its own label instead of a variable.
+    """
+
+    text: str
+    name: str | None = None
+    is_volatile: bool = False
+
+
+Piece: TypeAlias = str | Inserted
+"""A plain ``str`` is author text: text of the template itself, or marked by ``trusted()``."""
+
+
+class Rope(str):
+    """The text of a macro, a block or ``{% set %}``, with the pieces that it was made of.
+
+    If it is output unchanged, its pieces are output. The result of an operation on it is a plain
+    string, which is a value.
+    """
+
+    __slots__ = ("pieces",)
+    pieces: tuple[Piece, ...]
+
+    def __new__(cls, pieces: Iterable[Piece]) -> "Rope":
+        """Return the rope of pieces."""
+        kept = tuple(pieces)
+        texts = [piece.text if isinstance(piece, Inserted) else piece for piece in kept]
+        rope = super().__new__(cls, "".join(texts))
+        rope.pieces = kept
+        return rope
+
+
+Output: TypeAlias = tuple[str] | Inserted | str
+"""An output of compiled code: author text in a tuple, a value, or a rope of pieces."""
+
+
+def collect(outputs: Iterable[Output]) -> Rope:
+    """Return the outputs of a template as one rope; neighbouring author texts are joined."""
+    pieces: list[Piece] = []
+    length = 0
+    for output in outputs:
+        if isinstance(output, Rope):
+            pieces += output.pieces
+            length += len(output)
+        elif isinstance(output, Inserted | str):
+            # A plain string is a value.
+            value = output if isinstance(output, Inserted) else Inserted(output)
+            pieces.append(value)
+            length += len(value.text)
+        else:
+            pieces += output
+            length += len(output[0])
+        if length > MAX_TEXT or len(pieces) > MAX_PIECES:
+            try:
+                check_length(length, len(pieces))
+            except TemplateError as error:
+                # The error gets the line of the template that yields too much.
+                if isinstance(outputs, Generator):
+                    outputs.throw(error)
+                raise
+    RUN.get().write(length, len(pieces))
+    # Empty pieces are left out, except for volatile ones: they may not be empty in the next run.
+    # Neighbouring author texts become one.
+    joined: list[Piece] = []
+    kept = [
+        piece
+        for piece in pieces
+        if piece and (type(piece) is not Inserted or piece.text or piece.is_volatile)
+    ]
+    for kind, run in groupby(kept, key=type):
+        if kind is Inserted:
+            joined += run
+        else:
+            joined.append("".join(cast("Iterable[str]", run)))
+    return Rope(joined)
+
+
+# The compiler of templates, which separates the text of a template from the values in it.
 
 # Jinja names the methods of a visitor after its nodes.
 # ruff: noqa: N802
 
-from collections.abc import Collection, Iterable
-from math import isfinite
-from typing import cast
-
-from jinja2 import Environment, nodes
-from jinja2.compiler import CodeGenerator, Frame
-from jinja2.exceptions import TemplateAssertionError, TemplateSyntaxError
-from jinja2.meta import find_undeclared_variables
-
-from promptdsl.foundation.errors import nearest
-from promptdsl.templates.filters import INSTEAD
 
 _INCLUDING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
 SYNTAX_FIX = "the mistake may be on an earlier line"

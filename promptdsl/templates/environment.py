@@ -15,27 +15,48 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace, missing
 
+from promptdsl.foundation.author_text import Trusted
 from promptdsl.foundation.errors import PromptError, TemplateError
+from promptdsl.foundation.escaping import Label
 from promptdsl.foundation.files import note_file
 from promptdsl.foundation.guards import WrittenTags, written_tags
-from promptdsl.foundation.labelled import Label
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.trusted import Trusted
-from promptdsl.templates.compiler import PieceCode, advice, check_names, checked_tree, names_in
-from promptdsl.templates.filters import FILTERS, TESTS
-from promptdsl.templates.folders import find, find_section, read_template
-from promptdsl.templates.format_text import format_parts
+from promptdsl.foundation.source import LibrarySection
+from promptdsl.templates.compiler import (
+    FILTERS,
+    TESTS,
+    Inserted,
+    Output,
+    PieceCode,
+    Rope,
+    advice,
+    check_names,
+    check_operands,
+    checked_tree,
+    collect,
+    is_mapping,
+    joined,
+    names_in,
+    percent,
+    text,
+)
 from promptdsl.templates.front_matter import FrontMatter, split
-from promptdsl.templates.limits import RUN, StandIn, bounded, check_count
-from promptdsl.templates.operators import check_operands, is_mapping, joined, percent, text
-from promptdsl.templates.pieces import Inserted, Output, Rope, collect
-from promptdsl.templates.source import TemplateSource
-from promptdsl.templates.template_folder import (
+from promptdsl.templates.limits import (
     DEFAULT,
+    RUN,
+    StandIn,
     TemplateFile,
     TemplateFolder,
     WhiteSpace,
+    bounded,
+    check_count,
     label,
+)
+from promptdsl.templates.sources import (
+    TemplateSource,
+    find,
+    find_section,
+    format_parts,
+    read_template,
 )
 
 

@@ -12,7 +12,7 @@ from weakref import WeakSet
 import attrs
 
 from promptdsl.foundation.errors import LibraryError, nearest
-from promptdsl.templates.template_folder import TemplateFolder
+from promptdsl.templates.limits import TemplateFolder
 
 GROUP = "promptdsl.sections"
 """The entry-point group of libraries: one entry point for each."""

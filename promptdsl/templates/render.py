@@ -1,31 +1,59 @@
-"""Rendering a template to pieces of author text and of values; errors name file and line."""
+"""Rendering a template to pieces of author text and of values; errors name file and line.
+
+In this order: rendering, the texts of events, which are templates too, and facts about a template
+without running it: the variables it needs, the files it includes.
+"""
 
 import os
+import re
 from collections.abc import Mapping
+from functools import cache
 from itertools import islice
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, cast
 
-from jinja2 import Template
+from jinja2 import Template, nodes
 from jinja2.exceptions import TemplateNotFound, TemplatesNotFound, TemplateSyntaxError
+from jinja2.meta import find_undeclared_variables
 
 from promptdsl.foundation.errors import PromptError, TemplateError, nearest
+from promptdsl.foundation.escaping import labelled
 from promptdsl.foundation.guards import WrittenTags
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.templates.compiler import UnknownFilter, syntax_fix
+from promptdsl.foundation.source import LibrarySection
+from promptdsl.templates.compiler import (
+    Piece,
+    Rope,
+    UnknownFilter,
+    check_names,
+    checked_tree,
+    is_mapping,
+    names_in,
+    syntax_fix,
+)
 from promptdsl.templates.environment import UndefinedName, compiled_at, sandbox, used
-from promptdsl.templates.folders import (
+from promptdsl.templates.front_matter import Input, split
+from promptdsl.templates.limits import (
+    RUN,
+    SUFFIX,
+    Run,
+    StandIn,
+    TemplateFile,
+    TemplateFolder,
+    label,
+)
+from promptdsl.templates.sources import (
     Registration,
+    TemplateSource,
     file_at,
     find,
     missing_template,
+    other_name,
+    read_template,
     shipped_folder,
 )
-from promptdsl.templates.limits import RUN, Run, StandIn
-from promptdsl.templates.operators import is_mapping
-from promptdsl.templates.pieces import Piece, Rope
-from promptdsl.templates.source import TemplateSource, other_name
-from promptdsl.templates.template_folder import TemplateFile, TemplateFolder, label
 from promptdsl.templates.variables import check_variables
+
+# Rendering a template to pieces of author text and of values; errors name file and line.
 
 
 class RenderedTemplate(NamedTuple):
@@ -176,3 +204,133 @@ def _origin(error: Exception) -> tuple[str | None, int, str | None] | None:
         return None
     template, line = innermost
     return template.name, template.get_corresponding_lineno(line), getattr(template, "path", "")
+
+
+# The texts of events, from the templates of a user or those that come with promptdsl.
+
+_KIND = re.compile("[A-Za-z0-9_]+")
+
+
+def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the pieces of an event's text: a line that describes it, then a line for each detail.
+
+    ``kind`` is the type of the event block. ``fields`` has every field of the template of that
+    type: an encoded text of one line, or ``None``, for which nothing is written. ``details`` has
+    pairs of such texts. Nothing is encoded here. Values with a label stay :class:`Labelled`. A
+    template ``events/{kind}.md.j2`` in a registered folder replaces the one of promptdsl.
+    """
+    folders = Registration.active
+    if folders and _KIND.fullmatch(kind):
+        file = find(f"events/{kind}{SUFFIX}", folders)
+        if file is not None:
+            from promptdsl.templates.limits import Run
+
+            run = Run((*folders, shipped_folder()), none_is_empty=True)
+            return tuple(map(_labelled, run_template(file, fields, run).pieces))
+    template = _shipped_template(kind)
+    try:
+        outputs = template.root_render_func(template.new_context({**fields}, shared=True))
+        return tuple([text[0] if isinstance(text, tuple) else text for text in outputs])
+    except Exception as error:
+        from jinja2 import UndefinedError
+
+        if not isinstance(error, UndefinedError):
+            raise
+        raise TemplateError(
+            f"the template of {kind!r} events needs a missing field: {error.message}",
+            fix="give every field that it uses, with None for an absent one",
+        ) from error
+
+
+@cache
+def _shipped_template(kind: str) -> "Template":
+    """Return a template that comes with promptdsl, which needs no limits."""
+    from jinja2 import Environment, StrictUndefined
+
+    from promptdsl.templates.compiler import PieceCode
+
+    class EventTemplates(Environment):
+        """The environment of the templates of promptdsl, whose fields are already encoded."""
+
+        code_generator_class = PieceCode
+        put = staticmethod(_output)
+
+    # The kind is compared with the names of files and never becomes a path.
+    root = shipped_folder()
+    file = find(f"events/{kind}{SUFFIX}", (root,)) if kind in _kinds(root) else None
+    if file is None:
+        known = {name for folder in (*Registration.active, root) for name in _kinds(folder)}
+        raise TemplateError(f"there is no template of {kind!r} events", fix=nearest(kind, known))
+    environment = EventTemplates(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(read_template(file)[0])
+
+
+def _output(value: object, _: str | None = None) -> str:
+    """Return the output of ``{{ value }}``; that of an absent field is empty."""
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _labelled(piece: Piece) -> str:
+    """Return a piece of a user's template as a piece of the text of an event."""
+    if isinstance(piece, str):
+        return piece
+    return labelled(piece.text, piece.name if piece.is_volatile else None)
+
+
+def _kinds(folder: TemplateFolder) -> list[str]:
+    files = Path(folder.folder, "events").glob(f"*{SUFFIX}")
+    return [file.name.removesuffix(SUFFIX) for file in files]
+
+
+# Facts about a template without running it: the variables it needs, the files it includes.
+
+
+class TemplateFacts(NamedTuple):
+    """The names in a template, with their lines.
+
+    ``required`` are the variables without which it fails. ``used`` are all that it may use, or
+    ``None`` where another template may use its variables. ``includes`` are the names of other
+    templates. ``inputs`` are ``None`` without front matter.
+    """
+
+    required: Mapping[str, int]
+    used: frozenset[str] | None
+    includes: tuple[tuple[str, int], ...]
+    inputs: tuple[Input, ...] | None
+
+
+class WrongTemplate(NamedTuple):
+    """Why a template cannot be read, and its line; 0 where that is not known."""
+
+    problem: TemplateError
+    line: int
+
+
+def template_facts(text: str, name: str | None = None) -> TemplateFacts | WrongTemplate:
+    """Return the facts of a template, or why it cannot be used."""
+    try:
+        front, body = split(text, name)
+        tree = checked_tree(sandbox(), body, name, front.lines if front else 0)
+        inputs = None if front is None else front.inputs
+        if inputs is not None:
+            check_names(tree, [declared.name for declared in inputs], name)
+    except Exception as error:
+        line = error.lineno if isinstance(error, TemplateSyntaxError) else 0
+        return WrongTemplate(template_error(error, {}, None), line)
+    tested = {"defined", "undefined", "default", "d"}  # these accept an undefined name
+    optional = {
+        node.node.name
+        for node in tree.find_all((nodes.Test, nodes.Filter))
+        if node.name in tested and isinstance(node.node, nodes.Name)
+    }
+    undeclared = find_undeclared_variables(tree) - optional - {*sandbox().globals}
+    required: dict[str, int] = {}
+    for node in tree.find_all(nodes.Name):
+        if node.name in undeclared:
+            required.setdefault(node.name, node.lineno)
+    includes: list[tuple[str, int]] = []
+    for inclusion in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)):
+        target = cast("nodes.Include", inclusion).template
+        if isinstance(target, nodes.Const) and not getattr(inclusion, "ignore_missing", False):
+            includes.append((str(target.value), inclusion.lineno))
+    return TemplateFacts(required, names_in(tree), tuple(includes), inputs)

@@ -10,10 +10,10 @@ from types import MemberDescriptorType
 from typing import Any
 from uuid import UUID
 
+from promptdsl.foundation.author_text import Trusted
 from promptdsl.foundation.errors import ContentError, DataError
+from promptdsl.foundation.escaping import Label
 from promptdsl.foundation.frozen import Around, Fields, FrozenDict, plain
-from promptdsl.foundation.labelled import Label
-from promptdsl.foundation.trusted import Trusted
 
 
 class _Checked(FrozenDict):

@@ -2,13 +2,13 @@
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
 if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.
+    from promptdsl.testing.assertions import assert_checked as assert_checked
     from promptdsl.testing.assertions import assert_fits as assert_fits
     from promptdsl.testing.assertions import assert_no_losses as assert_no_losses
     from promptdsl.testing.assertions import assert_no_section as assert_no_section
     from promptdsl.testing.assertions import assert_prefix_stable as assert_prefix_stable
     from promptdsl.testing.assertions import assert_same_prompt as assert_same_prompt
     from promptdsl.testing.assertions import assert_section as assert_section
-    from promptdsl.testing.checked import assert_checked as assert_checked
     from promptdsl.testing.hostile import HOSTILE as HOSTILE
     from promptdsl.testing.hostile import HostileText as HostileText
     from promptdsl.testing.injection import assert_injection_safe as assert_injection_safe
@@ -23,10 +23,9 @@ else:
         globals(),
         {
             "assertions": (
-                "assert_fits assert_no_losses assert_no_section assert_prefix_stable "
-                "assert_same_prompt assert_section"
+                "assert_checked assert_fits assert_no_losses assert_no_section "
+                "assert_prefix_stable assert_same_prompt assert_section"
             ),
-            "checked": "assert_checked",
             "hostile": "HOSTILE HostileText",
             "injection": "assert_injection_safe",
             "snapshot": "ComparedPrompt PromptSnapshot SnapshotFormatError",

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import groupby
 
 import attrs
@@ -17,11 +18,14 @@ from promptdsl import (
     decode,
     prefix_report,
 )
+from promptdsl.checking import Checker, CheckSettings
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.text import failure_text
 from promptdsl.foundation.errors import counted, nearest, with_article
 from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import on_one_line, visible
+
+# Assertions on rendered prompts: a failure shows the text, and the line that wrote it.
 
 LARGEST = 5
 """The most sections, or losses, that a failure lists."""
@@ -336,3 +340,37 @@ def _written_at(rendered: Rendered, index: int, offset: int) -> str:
         if position > offset:
             break
     return f"{last.address}: {last.source}" if last else f"no message {index}"
+
+
+# The assertion that a prompt has no findings of ``promptdsl check``.
+
+
+def assert_checked(
+    *prompts: Rendered, select: Iterable[str] = (), ignore: Iterable[str] = ()
+) -> None:
+    """Fail if a rule of ``promptdsl check`` finds a problem in a prompt; the failure lists all.
+
+    The settings are those of the nearest ``pyproject.toml``. ``select`` replaces the rules there,
+    ``ignore`` are further rules to leave out; both are ids or their beginnings. Raises
+    :class:`ContentError` for anything that is not the result of :func:`render`, and
+    :class:`ConfigError` for an unknown rule.
+
+    >>> from promptdsl import System, render
+    >>> from promptdsl.testing import assert_checked
+    >>> assert_checked(render(System("You help customers.")))
+    """
+    __tracebackhide__ = True
+    for prompt in prompts:
+        if not isinstance(prompt, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]
+            problem = f"assert_checked() takes the result of render(), not {type(prompt).__name__}"
+            raise ContentError(problem, fix="render the prompt first", at=(author(),))
+    checker = Checker(_settings().changed(select=select, ignore=ignore))
+    for prompt in prompts:
+        checker.prompt(prompt)
+    if findings := checker.report().findings:
+        raise AssertionError("\n".join(map(str, findings)))
+
+
+@cache
+def _settings() -> CheckSettings:
+    return CheckSettings.near()

@@ -1,9 +1,27 @@
-"""The corpus of hostile texts: strings that try to break out of the text around them."""
+"""Hostile texts, and where they are put: what must hold there, and what broke.
 
+In this order: the corpus, the problem that a text causes, its location, and data of a prompt.
+"""
+
+import csv
 import json
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import attrs
+
+from promptdsl import Origin, OutputSchema, Rendered, Span, ToolDefinition, ToolUseBlock, decode
+from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.guards import guard, holds, paired_tags, written_tags
+from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.foundation.unicode import valid_unicode
+
+# The corpus of hostile texts: strings that try to break out of the text around them.
 
 DATA = Path(__file__).with_name("hostile.json")
 """The texts of the corpus by their kinds, in order."""
@@ -54,3 +72,371 @@ The kinds: tags, also in disguise, references, delimiters, chat markers, Markdow
 tables, lists, quotations, code, template syntax, line ends, control and invisible characters,
 look-alikes, marks of snapshots, long texts, and harmless texts for contrast.
 """
+
+
+# The problem that a hostile text causes, and the text of the failed assertion.
+
+
+@attrs.frozen
+class InjectionProblem:
+    """What a hostile text does, and what is sent; ``span`` is the location, if it is known."""
+
+    what: str
+    sent: str
+    span: Span | Origin | None = None
+    provider: str | None = None
+    location: tuple[str, str] | None = None
+    """The name of the location, and the advice, if they do not follow from the span's kind."""
+
+    def failure(self, argument: str, hostile: HostileText) -> str:
+        """Return the text of the failure."""
+        lines = [f"the argument {argument!r} is not safe: a {hostile} {self.what}"]
+        if self.provider:
+            lines.append(f"  for: {self.provider}")
+        lines.append(f"  sent: {self.sent}")
+        if self.span is not None:
+            kind = self.span.kind if isinstance(self.span, Span) else ""
+            name, advice = self.location or KINDS[kind]
+            lines.append(f"  {self.span.source}: wrote it, in {self.span.address}, as {name}")
+            lines.append(f"  {advice}")
+        return "\n".join(lines)
+
+
+_AUTHOR = (
+    "author text: an f-string, format(), trusted() or format_block",
+    "write Value(...), Untrusted(...) or a t-string: these are encoded",
+)
+_VALUE = ("a value", "a value is encoded: does the prompt function change it after that?")
+KINDS = {
+    "author": _AUTHOR,
+    "section": _AUTHOR,
+    "value": _VALUE,
+    "volatile": _VALUE,
+    "conversation": (
+        "text of the conversation",
+        "it is sent as it is; with guard_conversation it forges no tag",
+    ),
+}
+"""The name of each kind of span, and the advice."""
+
+IN_CODE = "write Code(Value(...)): its fence is longer than any in the value"
+OUTSIDE = ("another part", "does the prompt function write other parts for this text?")
+TEMPLATE = (
+    "the text of a template",
+    "pass it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)",
+)
+DEFINITION = (
+    "text of a tool or of the output schema",
+    "it is not encoded: keep it constant, and write what differs in a message",
+)
+CALL = (
+    "the input of a call",
+    "pass a mapping, not JSON text with the argument in it: ToolUse('find', {'q': q}, id)",
+)
+"""The constants above are the names of other locations, with the advice."""
+
+
+# The location of an argument in a prompt: what is promised there, and which text breaks it.
+
+WORD = "40716253"
+"""A harmless text that no prompt contains, and that upper() and quote() do not change."""
+TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
+ENDS_CODE = "ends its code fence"
+
+
+@attrs.frozen
+class InjectionLocation:
+    """A text with the argument in it; ``before`` and ``after`` are the rest of the text.
+
+    ``start`` and ``end`` are the texts before and after the argument in its complete block.
+    ``names`` and ``literals`` are the tags and delimiters that the argument must not forge.
+    ``bare``: it is read as Markdown. ``code`` is the text before it in a code fence of the author.
+    ``prefix`` begins each of its lines after the first. ``strict``: it has no angle bracket.
+    ``spoken``: it is sent as it is. ``kept``: the function does not change its argument.
+    """
+
+    text: str
+    before: str
+    after: str
+    start: str
+    end: str
+    names: frozenset[str] = frozenset()
+    literals: frozenset[str] = frozenset()
+    bare: bool = False
+    code: str = ""
+    prefix: str = ""
+    strict: bool = False
+    spoken: bool = False
+    kept: bool = False
+
+    @cached_property
+    def around(self) -> tuple[str, str]:
+        """The two lines before, and the two after it."""
+        return "".join(self.start.splitlines(True)[-2:]), "".join(self.end.splitlines(True)[:2])
+
+    @cached_property
+    def begun(self) -> str:
+        """The end of the text before it, from a ``<`` that is not closed; ``""`` without one."""
+        bracket = self.start.rfind("<")
+        return self.start[bracket:] if bracket > self.start.rfind(">") else ""
+
+    @property
+    def calm(self) -> str:
+        """The text for the harmless word, which an author may have written twice."""
+        return self.text[len(self.before) : len(self.text) - len(self.after)]
+
+    def promise_broken_by(self, piece: str, hostile: str) -> str | None:
+        """Return how a text breaks a promise, or ``None``; ``hostile`` is the original text."""
+        lines = self.unindented(piece)
+        guarded = guard(piece + self.after, self.names, self.literals) if self.names else piece
+        if not (self.strict or guarded.startswith(piece)):
+            return "forges a tag or delimiter of the prompt"
+        if not self.strict and self._completes(piece) > self._completes(self.calm):
+            return "completes a tag of the prompt"
+        if self.spoken:
+            changed = self.kept and piece != valid_unicode(self.calm.replace(WORD, hostile))[0]
+            return "is not sent as it is" if changed and not self.names else None
+        if self.strict and ("<" in lines or ">" in lines):
+            return "writes a tag"
+        before, after = self.around
+        if self.bare and skeleton(before + piece + after) != skeleton(before + self.calm + after):
+            return "begins a heading, a rule or a code fence"
+        if self.code and self._fences(piece + after) != self._fences(self.calm + after):
+            return ENDS_CODE
+        # Two lone surrogates together are a character in JSON.
+        paired = hostile.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        wanted = {self.calm.replace(WORD, text) for text in (hostile, paired)}
+        if self.kept and wanted.isdisjoint(readings(lines)):
+            return "does not come back from decode()"
+        return None
+
+    def _fences(self, text: str) -> list[str]:
+        """Return the code fences from the author's code fence on."""
+        return [fence for fence, _ in code_fences(self.code + text)]
+
+    def _completes(self, piece: str) -> bool:
+        """Return whether a text makes a tag of an open ``<`` of the author."""
+        if not self.begun:
+            return False
+        authored = written_tags(f"{self.begun}>")  # a tag of the author is not changed
+        names = self.names.difference(*authored)
+        return not guard(self.begun + piece, names, self.literals).startswith(self.begun)
+
+    def unindented(self, piece: str) -> str:
+        """Return a text without ``prefix`` in its further lines; blank lines may lack it."""
+        indent = self.prefix.rstrip()
+        rest = re.escape(self.prefix[len(indent) :])
+        return re.sub(f"\n{re.escape(indent)}(?:{rest})?", "\n", piece) if self.prefix else piece
+
+
+def around_word(text: str) -> tuple[str, str]:
+    """Return the texts before the first harmless word, and after the last one."""
+    before, _, rest = text.partition(WORD)
+    return before, rest.rpartition(WORD)[2]
+
+
+def between(text: str, before: str, after: str) -> str | None:
+    """Return the text between a beginning and an end; ``None`` if a text has others."""
+    fits = len(text) >= len(before) + len(after)
+    if not (fits and text.startswith(before) and text.endswith(after)):
+        return None
+    return text[len(before) : len(text) - len(after)]
+
+
+def readings(text: str) -> Iterator[str]:
+    """Yield the texts that a reader of text, CSV or JSON decodes from a text."""
+    yield decode(text)
+    if text.startswith('"'):
+        with suppress(csv.Error):  # a line end behind a quoted cell
+            yield from (decode("".join(cell)) for cell in csv.reader([text]))
+    with suppress(ValueError):
+        yield str(json.loads(f'"{decode(text)}"', strict=False))
+
+
+def is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
+    """Return whether a tag or a delimiter is open between two texts."""
+    tags = Counter(TAG.findall(before))
+    closed = {name for slash, name in TAG.findall(after) if slash}
+    is_in_tag = any(tags["", name] > tags["/", name] for name in closed)
+    return is_in_tag or holds(after, literals)
+
+
+# Markdown, as a tolerant reader sees it.
+
+CONTAINERS = re.compile(r"\s*(?:(?:[-+*>]|\d+[.)])\s+)*")
+LINES = {
+    "rule": re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*"),
+    "fence": re.compile(r"(?:```|~~~).*", re.DOTALL),
+    "heading": re.compile(r"#{1,6}(?:\s.*)?", re.DOTALL),
+}
+UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*")
+
+
+def skeleton(text: str) -> list[str]:
+    """Return the kinds of the headings, rules and code fences of a text, in their order."""
+    structure: list[str] = []
+    above = ""
+    for line in text.splitlines():
+        readings_of_line = (line, CONTAINERS.sub("", line, count=1))
+        kinds = [
+            kind for kind, shape in LINES.items() if any(map(shape.fullmatch, readings_of_line))
+        ]
+        if above.strip() and any(map(UNDERLINE.fullmatch, readings_of_line)):
+            kinds = ["underline"]
+        structure += kinds[:1]
+        above = line
+    return structure
+
+
+FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
+"""A line that opens a code fence, or closes one if nothing follows. Inline code does neither."""
+
+
+def code_fences(text: str) -> list[tuple[str, int]]:
+    """Return each code fence that a text opens, and its offset; ``""`` closes the one before."""
+    fences: list[tuple[str, int]] = []
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        rest = CONTAINERS.sub("", line, count=1)
+        offset += len(line)
+        match = FENCE.match(rest)
+        fence = fences[-1][0] if fences else ""
+        if match and not fence:
+            fences.append((match[1], offset - len(rest)))
+        elif match and match[1].startswith(fence) and not match[2].strip():
+            fences.append(("", offset))
+    return fences
+
+
+# Hostile texts in the data of a prompt: its tools, its output schema and its calls.
+
+INPUT = frozenset(("input", "args", "arguments"))
+"""The names of providers for the input of a call; only there a key may be a value."""
+NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+"""Keys of a JSON schema whose own keys are names."""
+VALUES = ("enum", "const", "default", "examples", "example")
+"""Keys of a JSON schema with data, such as the values that an argument may have."""
+
+
+class DataDifference(NamedTuple):
+    """A value in data that differs from another prompt: its path, and the old and new value."""
+
+    path: tuple[str | int, ...]
+    before: object
+    after: object
+
+    def __str__(self) -> str:
+        """Return the path and the new value."""
+        path = ".".join(key for key in self.path if isinstance(key, str))
+        return f"{path}: {shortened(str(self.after))}"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text in both, so that it may contain the argument."""
+        return isinstance(self.before, str) and isinstance(self.after, str)
+
+    @property
+    def is_instruction(self) -> bool:
+        """Whether it is a description or a comment, which a model reads as instructions."""
+        keys = iter(self.path)
+        for key in keys:
+            if key in VALUES or key in INPUT:
+                return False
+            if key in NAMED:
+                next(keys, None)
+        return self.path[-1] in ("description", "title", "$comment")
+
+
+def data_problem(
+    calm: Rendered, spans: Sequence[Span], rendered: Rendered, hostile: str
+) -> InjectionProblem | None:
+    """Return the problem of a text in tools, in the output schema or in calls."""
+    for change in differences(_data_of(calm), _data_of(rendered)):
+        broken = _promise_broken_by(change, calm, hostile)
+        if broken:
+            definitions = _definitions_of(calm)
+            contents = [message.content for message in calm.messages]
+            calls = [
+                span for span in spans if contents[span.message][span.block].type == "tool_use"
+            ]
+            tools = [Origin(definition.name, definition.source) for definition in definitions]
+            number = int([*change.path, -1][0])
+            kind = CALL if number >= len(definitions) else DEFINITION
+            origin = [*tools, *calls, None][number]
+            return InjectionProblem(broken, str(change), origin, location=kind)
+    return None
+
+
+def _promise_broken_by(change: DataDifference, calm: Rendered, hostile: str) -> str | None:
+    """Return how a difference in data breaks a promise, or ``None``."""
+    location = _location_in(str(change.before), calm)
+    if change.is_text and WORD in location.text:
+        piece = between(str(change.after), location.before, location.after)
+        if piece is not None and not change.is_instruction:
+            return None
+        if piece is not None:
+            return location.promise_broken_by(piece, hostile)
+    return "changes more than its own text"
+
+
+def _location_in(text: str, calm: Rendered) -> InjectionLocation:
+    """Return the location of the argument in a text that is read as an instruction."""
+    before, after = around_word(text)
+    names = calm.config.tags | paired_tags(before + after)
+    literals = frozenset(calm.config.literals)
+    bare = not is_enclosed(before, after, literals)
+    return InjectionLocation(text, before, after, before, after, names, literals, bare)
+
+
+def _definitions_of(rendered: Rendered) -> list[ToolDefinition | OutputSchema]:
+    return [*rendered.tools, *filter(None, [rendered.output])]
+
+
+def _data_of(rendered: Rendered) -> list[object]:
+    """Return the fields of tools and of the output schema, then the input of each call."""
+    definitions = [
+        attrs.asdict(definition, recurse=False) for definition in _definitions_of(rendered)
+    ]
+    blocks = (block for message in rendered.messages for block in message.content)
+    calls = [
+        {"input": _read(block.arguments)} for block in blocks if isinstance(block, ToolUseBlock)
+    ]
+    return [*({**fields, "at": None} for fields in definitions), *calls]
+
+
+def differences(before: object, after: object, *path: str | int) -> Iterator[DataDifference]:
+    """Yield each difference of two JSON values; values of different structure differ as a whole.
+
+    The name of a speaker is not compared, since it is left out for a provider that refuses it.
+    """
+    if before == after:  # the usual case
+        return
+    if path[-1:] == ("arguments",) and isinstance(before, str) and isinstance(after, str):
+        before, after = _read(before), _read(after)
+    if is_mapping(before) and is_mapping(after):
+        items, others = _compared(before), _compared(after)
+        pairs = [*zip(items, others, strict=False)]
+        may_be_value = not INPUT.isdisjoint(path)
+        alike = [a == b or (may_be_value and WORD in a) for (a, _), (b, _) in pairs]
+        if len(items) == len(others) and all(alike):
+            for (key, value), (_, other) in pairs:
+                yield from differences(value, other, *path, key)
+            return
+    elif is_list(before) and is_list(after) and len(before) == len(after):
+        for index, (value, other) in enumerate(zip(before, after, strict=True)):
+            yield from differences(value, other, *path, index)
+        return
+    yield DataDifference(path, before, after)
+
+
+def _compared(mapping: Mapping[str, object]) -> list[tuple[str, object]]:
+    """Return the items of a JSON object, without the name of a speaker."""
+    return [
+        (key, value) for key, value in mapping.items() if key != "name" or "role" not in mapping
+    ]
+
+
+def _read(text: str) -> object:
+    """Return the input of a call, or its text if that is not JSON."""
+    value = read_json(text)
+    return text if value is ABSENT else value

@@ -25,26 +25,33 @@ from promptdsl import (
     TextBlock,
     render,
 )
-from promptdsl.comparing.payloads import RECOGNISED
+from promptdsl.comparing.prompt_diff import RECOGNISED
 from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.guards import holds, paired_tags, written_tags
 from promptdsl.foundation.json import JsonValue
 from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import valid_unicode
 from promptdsl.testing.assertions import kind_of
-from promptdsl.testing.hostile import HOSTILE, HostileText, shortened
-from promptdsl.testing.injection_data import data_problem, differences
-from promptdsl.testing.injection_location import (
+from promptdsl.testing.hostile import (
     ENDS_CODE,
+    HOSTILE,
+    IN_CODE,
+    KINDS,
+    OUTSIDE,
+    TEMPLATE,
     WORD,
+    HostileText,
     InjectionLocation,
+    InjectionProblem,
     around_word,
     between,
     code_fences,
+    data_problem,
+    differences,
     is_enclosed,
     readings,
+    shortened,
 )
-from promptdsl.testing.injection_problem import IN_CODE, KINDS, OUTSIDE, TEMPLATE, InjectionProblem
 
 TARGETS = (None, *RECOGNISED)
 EXPRESSION = HostileText("template syntax", f"{{{{ {WORD} + 0 }}}}")

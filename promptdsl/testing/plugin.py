@@ -108,7 +108,7 @@ def prompt_snapshot(
     a test, ``scrub=`` for texts that differ in each run.
     """
     if not request.config.pluginmanager.hasplugin("syrupy"):
-        from promptdsl.foundation.extras import install_advice
+        from promptdsl.foundation.errors import install_advice
 
         advice = f"{install_advice('testing')}, and do not switch syrupy off"
         pytest.fail(f"the fixture prompt_snapshot needs syrupy: {advice}", pytrace=False)

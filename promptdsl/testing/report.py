@@ -11,8 +11,7 @@ import attrs
 import pytest
 
 from promptdsl.comparing import DiffReport, PromptComparison, diff, is_report, write_or_refuse
-from promptdsl.comparing.compared_prompts import Status
-from promptdsl.comparing.matrix import applied, difference
+from promptdsl.comparing.compared_prompts import Status, applied, difference
 from promptdsl.comparing.snapshot_file import (
     PromptFile,
     SnapshotFormatError,
@@ -21,9 +20,7 @@ from promptdsl.comparing.snapshot_file import (
     serialise,
 )
 from promptdsl.foundation.errors import DataError
-from promptdsl.testing.extension import CONFLICT, lines_of
-from promptdsl.testing.names import path_from
-from promptdsl.testing.run import REPORT, run_of
+from promptdsl.testing.run import CONFLICT, REPORT, lines_of, path_from, run_of
 
 
 @attrs.frozen

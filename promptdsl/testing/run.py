@@ -1,13 +1,287 @@
-"""The tests with snapshots in a run of pytest: which there are, and which passed."""
+"""The files of snapshots, and the tests of a run of pytest that compare with them.
 
+In this order: names of files, payloads in a snapshot, the mark for models, the run, and the
+extensions of syrupy.
+"""
+
+import asyncio
+import json
+import os
+import re
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache
+from hashlib import sha256
 from inspect import signature
 from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 import pytest
+from syrupy.data import SnapshotCollections
+from syrupy.extensions.single_file import SingleFileSnapshotExtension
+from syrupy.location import PyTestLocation
+from syrupy.types import SerializableData, SnapshotIndex
 
-from promptdsl.testing.names import name_of, path_from, stem_of, stems_in
+from promptdsl import PromptError, Rendered, Source, arender, render
+from promptdsl.comparing.snapshot_file import Scrubber, ShownTexts, is_same_snapshot
+from promptdsl.foundation.errors import OptionError
+
+# The names of snapshot files: safe on every system, and different for different tests.
+
+LONGEST = 110
+"""The most characters of a test name in a file name, with the hash."""
+LONGEST_NAME = 40
+"""The most characters of a name from ``name=``."""
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
+_PLAIN_TEST = re.compile(r"\w+(\.\w+)*(\[[\w.,=+@-]+])?", re.ASCII)
+_PLAIN_NAME = re.compile(r"[a-z0-9_.,=+@-]+")
+_ODD = re.compile(r"[^\w.,=+@-]+", re.ASCII)
+
+
+def name_of(nodeid: str, name: str) -> str:
+    """Return the name of a test in its file, after its classes: ``TestRefund.test_plan[free]``.
+
+    ``name`` is that of the last node; it may contain ``::``.
+    """
+    classes = nodeid[: -len(f"::{name}")].split("::")[1:]
+    return ".".join([*classes, name])
+
+
+def stem_of(test: str, *, alone: bool = True) -> str:
+    """Return the beginning of the files of a test: its name, or a part of it and a short hash.
+
+    There is a hash if a character was replaced, or the name is too long or reserved on Windows. A
+    test that is not ``alone`` also gets one: another name differs from its name only in case.
+
+    >>> stem_of("TestRefund.test_plan[free]")
+    'TestRefund.test_plan[free]'
+    >>> stem_of("test_model[openai/gpt-5]")
+    'test_model[openai-gpt-5]-ce18db3f'
+    """
+    reserved = _RESERVED.match(test)
+    if alone and not reserved and len(test) <= LONGEST and _PLAIN_TEST.fullmatch(test):
+        return test
+    head, bracket, params = test.partition("[")
+    inner = _ODD.sub("-", params[:-1]).strip("-")
+    slug = _ODD.sub("-", head) + (f"[{inner}]" if bracket else "")
+    return _hashed("_" * bool(reserved) + slug, test, LONGEST)
+
+
+def suffix_of(name: str | None, number: int) -> str:
+    """Return the text after the stem for a prompt with a name, or for the n-th one without.
+
+    >>> suffix_of("second", 2), suffix_of(None, 1), suffix_of(None, 2)
+    ('[second]', '', '.2')
+    """
+    if name is None:
+        return f".{number}" if number > 1 else ""
+    if len(name) <= LONGEST_NAME and _PLAIN_NAME.fullmatch(name):
+        return f"[{name}]"
+    return f"[{_hashed(_ODD.sub('-', name), name, LONGEST_NAME)}]"
+
+
+def stems_in(file_stem: str) -> list[str]:
+    """Return the possible stems of the test of a file: its own, and that before each suffix."""
+    cuts = [match.start() for match in re.finditer(r"[.\[]", file_stem)]
+    return [file_stem, *(file_stem[:cut] for cut in reversed(cuts))]
+
+
+def path_from(folder: Path, path: Path) -> str:
+    """Return a path as messages show it, relative to a folder."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive of Windows
+        return path.as_posix()
+
+
+def _hashed(slug: str, full_name: str, longest: int) -> str:
+    digest = sha256(full_name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{slug[: longest - 9].rstrip('-. ')}-{digest}".lstrip("-.")
+
+
+# The payload of a prompt in a snapshot: JSON, with placeholders for values that change.
+
+PayloadPath: TypeAlias = "tuple[tuple[str | int, type[object]], ...]"
+
+# The keys of the strings that are scrubbed, in the payloads of all providers.
+TEXTS = frozenset({
+    *("cited_text", "content", "description", "instructions", "output", "prompt", "reasoning"),
+    *("reasoning_content", "refusal", "system", "system_instruction", "text", "thinking"),
+    *("const", "default", "enum"),  # of a schema
+})  # fmt: skip
+IDS = frozenset({"call_id", "id", "toolUseId", "tool_call_id", "tool_use_id"})
+FILES = frozenset({
+    *("display_name", "file_id", "file_uri", "file_url", "filename", "image_url", "title", "uri"),
+    "url",
+})  # fmt: skip
+DATA = frozenset({"args", "arguments", "input", "json", "response"})
+"""The keys of the arguments and results of calls, in which all strings are scrubbed."""
+
+
+class Matcher(Protocol):
+    """A matcher of syrupy, such as one that ``path_type`` returns."""
+
+    def __call__(
+        self, *, data: Any, path: PayloadPath
+    ) -> Any:  # Any: a value of any type in a payload
+        """Return the value for the snapshot; ``path`` are keys and indexes."""
+
+
+def payload_text(
+    rendered: Rendered, scrubbers: Mapping[str, Scrubber], matcher: Matcher | None
+) -> str:
+    """Return the payload as JSON, its keys in the order in which they are sent.
+
+    Volatile values are placeholders. Scrubbers replace what they match in texts, in arguments and
+    ids of calls, and in file names. A matcher gets each value before the scrubbers.
+    """
+    texts = ShownTexts(scrubbers)
+    masked = rendered.masked(texts.volatile)
+    value = _Payload(texts, matcher).value(masked._payload(), ())
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return f"{text}\n".encode("utf-8", "backslashreplace").decode()
+
+
+class _Payload:
+    """Copies the values of a payload, with placeholders for those that are scrubbed."""
+
+    def __init__(self, texts: ShownTexts, matcher: Matcher | None) -> None:
+        self.texts = texts
+        self.matcher = matcher
+        self.volatile = re.compile(f"({'|'.join(map(re.escape, texts.signs)) or '(?!)'})")
+
+    def value(  # Any: a value of any type in a payload
+        self, value: Any, path: PayloadPath, *, is_data: bool = False
+    ) -> Any:
+        """Return a copy of a value; in data, as arguments of a call, all strings are scrubbed."""
+        if self.matcher:
+            value = self.matcher(data=value, path=path)
+        keys = ["", "", *(key for key, _ in path if isinstance(key, str))]
+        if isinstance(value, str):
+            return self.text(value) if is_data or _is_scrubbed(value, *keys[-2:]) else value
+        if isinstance(value, dict):
+            # A list is the input of Responses. A schema and a property of this name are not data.
+            is_data_field = bool(path) and path[-1][0] in DATA
+            is_data_field &= keys[-2] not in ("inputSchema", "properties")
+            items = cast("dict[str, object]", value).items()  # a payload is JSON
+            return {
+                key: self.value(
+                    inner, (*path, (key, type(inner))), is_data=is_data or is_data_field
+                )
+                for key, inner in items
+            }
+        if isinstance(value, list | tuple):
+            values = cast("list[object]", value)  # a payload is JSON
+            return [
+                self.value(inner, (*path, (index, type(inner))), is_data=is_data)
+                for index, inner in enumerate(values)
+            ]
+        if isinstance(value, bytes):
+            return f"{len(value)} bytes, sha256:{sha256(value).hexdigest()[:12]}"
+        return value if isinstance(value, int | float | None) else repr(value)
+
+    def text(self, text: str) -> str:
+        """Return a scrubbed text; placeholders of volatile values in it stay."""
+        pieces = self.volatile.split(text)
+        for index in range(0, len(pieces), 2):
+            pieces[index] = "".join([piece for _, piece in self.texts.scrubbed(pieces[index])])
+        return "".join(pieces)
+
+
+def _is_scrubbed(text: str, around: str, key: str) -> bool:
+    """Return whether a string may differ between runs, by its key and the key around it."""
+    if key in FILES or (around, key) == ("document", "name"):
+        return text[:5].lower() != "data:"
+    return key in TEXTS or key in IDS or key in DATA
+
+
+# The pytest mark ``prompt_models``: the models and budgets for the prompts of a test.
+
+__tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
+
+MARK = "prompt_models"
+EXAMPLE = '@pytest.mark.prompt_models("gpt-5", "claude-opus-5-5", budget=8_000)'
+
+
+class PromptModel(NamedTuple):
+    """A model of a mark, its budget, and the line of the test."""
+
+    name: str
+    budget: int | Literal["window"] | None
+    at: Source
+
+    def rendered(self, prompt: Any) -> Rendered:  # Any: whatever render() takes
+        """Return a prompt for this model; raise :class:`OptionError` if the model is unknown."""
+        rendered = rendered_here(prompt, model=self.name, budget=self.budget)
+        if rendered.facts.known:
+            return rendered
+        hints = [hint.why for hint in rendered.hints if hint.what == f"model {self.name!r}"]
+        advice = hints[0].rpartition(": ")[2] if hints else "register it: register_model(...)"
+        problem = f"{MARK} names the unknown model {self.name!r}"
+        raise OptionError(problem, fix=advice, at=(self.at,))
+
+
+def rendered_here(prompt: Any, **options: Any) -> Rendered:  # Any: whatever render() takes
+    """Return a rendered prompt, with its asynchronous parts awaited.
+
+    They run in a new event loop; if one already runs, the new loop is in a thread.
+    """
+    try:
+        return render(prompt, **options)
+    except PromptError as error:
+        if "await arender(" not in error.fix:
+            raise
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(arender(prompt, **options))
+    with ThreadPoolExecutor(1) as thread:
+        run = copy_context().run
+        return thread.submit(run, asyncio.run, arender(prompt, **options)).result()
+
+
+def models_of(test: pytest.Item) -> tuple[PromptModel, ...]:
+    """Return the models of the nearest marks of a test; none without a mark.
+
+    Marks of the test are nearer than those of its class, and these nearer than those of its file.
+    Several marks on the same test, class or file are added, each with its own budget. Raises
+    :class:`OptionError` for a mark without a model, a repeated model, and an unknown argument.
+    """
+    marks = [*test.iter_markers_with_node(MARK)]
+    file, line, _ = test.reportinfo()
+    at = Source(str(file), (line or 0) + 1)
+    models: list[PromptModel] = []
+    for node, mark in reversed(marks):
+        if node is marks[0][0]:
+            models += _models_of(mark.args, mark.kwargs, at)
+    names = [model.name for model in models]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        problem = f"{MARK} names {twice!r} twice"
+        raise OptionError(problem, fix="name each model once, with one budget", at=(at,))
+    return tuple(models)
+
+
+def _models_of(
+    names: tuple[object, ...], options: Mapping[str, Any], at: Source
+) -> list[PromptModel]:  # Any: render() checks a budget
+    problem = None
+    if not names:
+        problem = f"{MARK} names no model"
+    for name in names:
+        if not isinstance(name, str) or not name:
+            problem = f"a model of {MARK} must be a name, not {name!r}"
+    for option in options.keys() - {"budget"}:
+        problem = f"{MARK} has no option {option!r}"
+    if problem is not None:
+        raise OptionError(problem, fix=f"write {EXAMPLE}", at=(at,))
+    return [PromptModel(str(name), options.get("budget"), at) for name in names]
+
+
+# The tests with snapshots in a run of pytest: which there are, and which passed.
 
 RUN = "promptdsl-run"
 """The name of the plug-in below, and of the value that a worker of xdist sends."""
@@ -167,3 +441,107 @@ def run_of(config: pytest.Config) -> PromptRun:
 def name_unused(config: pytest.Config) -> None:
     """Let syrupy list the unused snapshots; an update lists those that it deletes."""
     config.option.include_snapshot_details |= not config.option.update_snapshots
+
+
+# The extensions of syrupy for prompts: each snapshot is a file that is named after its test.
+
+CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
+"""A line that git writes where two branches changed the same lines."""
+
+
+class PromptLocation(PyTestLocation):
+    """The test of a snapshot; every name of our files is accepted as one of its names."""
+
+    def matches_snapshot_name(self, snapshot_name: str) -> bool:
+        """Return true: syrupy would warn of a shortened name."""
+        return True
+
+    def matches_snapshot_location(self, snapshot_location: str) -> bool:
+        """Return true, as for the name."""
+        return True
+
+
+class PromptExtension(SingleFileSnapshotExtension):
+    """The snapshots of prompts: ``<test>.prompt.txt``."""
+
+    file_extension = "txt"
+    ending: ClassVar[str] = ".prompt"
+    """The end of the snapshot names, so that they differ from those of other syrupy formats."""
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
+        """Return the name of the file without its extension."""
+        item = test_location.item
+        suffix = index if isinstance(index, str) else ""
+        return f"{run_of(item.config).stem(item)}{suffix}{cls.ending}"
+
+    def matches(
+        self, *, serialized_data: SerializableData, snapshot_data: SerializableData
+    ) -> bool:
+        """Return whether the prompt is the same; git may have changed its line ends."""
+        return is_same_snapshot(lines_of(snapshot_data), lines_of(serialized_data))
+
+    def discover_snapshots(
+        self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
+    ) -> SnapshotCollections:
+        """Return the files of a run; at its end only those that may be unused."""
+        run = run_of(test_location.item.config)
+        snapshots = SnapshotCollections()
+        for path in run.files(f"{self.ending}.{self.file_extension}"):
+            if run.may_be_unused(path):
+                snapshots.add(self.read_snapshot_collection(snapshot_location=str(path)))
+        return snapshots
+
+    @classmethod
+    def matches_test_location(
+        cls, *, test_location: PyTestLocation, snapshot_location: str
+    ) -> bool:
+        """Return whether a file belongs to a test, by its folder and the beginning of its name.
+
+        A test that passed accepts all files in its folder: syrupy only asks for files that are
+        unused or belong to no test.
+        """
+        folder, stems = _tests_of(snapshot_location, f"{cls.ending}.{cls.file_extension}")
+        if folder != _folder_of(test_location.filepath, cls.snapshot_dirname):
+            return False
+        item = test_location.item
+        config = getattr(item, "config", None)  # the controller of xdist has none
+        if config is not None and run_of(config).has_passed(item.nodeid):
+            return True
+        return not stems.isdisjoint(_stems_of(item.nodeid, item.name))
+
+
+class PayloadExtension(PromptExtension):
+    """The payloads next to the prompts: ``<test>.payload.json``."""
+
+    file_extension = "json"
+    ending = ".payload"
+
+
+def lines_of(data: str | bytes) -> str:
+    """Return the text of a snapshot; bytes that are not UTF-8 are escaped."""
+    text = data if isinstance(data, str) else data.decode("utf-8", "backslashreplace")
+    return text.replace("\r\n", "\n")
+
+
+# These are called for each pair of a test and a file.
+
+
+@cache
+def _tests_of(snapshot: str, ending: str) -> tuple[str, frozenset[str]]:
+    """Return the folder of a file, and the stems of the tests that it may belong to."""
+    path = Path(snapshot)
+    return str(path.parent), frozenset(stems_in(path.name.removesuffix(ending)))
+
+
+@cache
+def _folder_of(test_file: str, name: str | Path) -> str:
+    path = Path(test_file)
+    return str(path.parent / name / path.stem)
+
+
+@cache
+def _stems_of(nodeid: str, name: str) -> tuple[str, str]:
+    """Return both possible beginnings of the files of a test: with and without a hash."""
+    test = name_of(nodeid, name)
+    return stem_of(test), stem_of(test, alone=False)

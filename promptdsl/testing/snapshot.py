@@ -20,9 +20,9 @@ from promptdsl.foundation.errors import (
     OptionError,
     PromptError,
     TargetError,
+    install_advice,
     shown,
 )
-from promptdsl.foundation.extras import install_advice
 from promptdsl.foundation.source import author
 
 try:
@@ -34,11 +34,10 @@ except ModuleNotFoundError as error:
 from promptdsl.batch import InputsSource, named_inputs
 from promptdsl.comparing.canonical import fixed_tokens, prompt_file
 from promptdsl.comparing.changes import changes
-from promptdsl.comparing.groups import key_of, primary_changes
-from promptdsl.comparing.matrix import applied, difference
-from promptdsl.comparing.shown_texts import Scrubber
+from promptdsl.comparing.compared_prompts import applied, difference, key_of, primary_changes
 from promptdsl.comparing.snapshot_file import (
     PromptFile,
+    Scrubber,
     is_same_snapshot,
     newer_version,
     parse,
@@ -48,18 +47,23 @@ from promptdsl.comparing.snapshot_file import (
     SnapshotFormatError as SnapshotFormatError,  # noqa: PLC0414 - a public name of testing, too
 )
 from promptdsl.comparing.text import failure_text
-from promptdsl.testing.checked import assert_checked
-from promptdsl.testing.extension import (
+from promptdsl.testing.assertions import assert_checked
+from promptdsl.testing.run import (
     CONFLICT,
+    MARK,
+    REPORT,
+    Matcher,
     PayloadExtension,
     PromptExtension,
     PromptLocation,
     lines_of,
+    models_of,
+    path_from,
+    payload_text,
+    rendered_here,
+    run_of,
+    suffix_of,
 )
-from promptdsl.testing.models import MARK, models_of, rendered_here
-from promptdsl.testing.names import path_from, suffix_of
-from promptdsl.testing.payload import Matcher, payload_text
-from promptdsl.testing.run import REPORT, run_of
 
 if TYPE_CHECKING:
     from promptdsl.testing.report import RunReport

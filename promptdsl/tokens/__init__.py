@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.tokens.counters import counter as counter
     from promptdsl.tokens.counters import tokens_for as tokens_for
     from promptdsl.tokens.cut import fitting_prefix as fitting_prefix
+    from promptdsl.tokens.cut import split_text as split_text
     from promptdsl.tokens.encodings import download as download
-    from promptdsl.tokens.splitting import split_text as split_text
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
@@ -30,8 +30,7 @@ else:
         {
             "count": "Count TokenCounter Tokens",
             "counters": "counter tokens_for",
-            "cut": "fitting_prefix",
+            "cut": "fitting_prefix split_text",
             "encodings": "download",
-            "splitting": "split_text",
         },
     )

@@ -10,8 +10,14 @@ from typing import NamedTuple
 
 from promptdsl.foundation.errors import ConflictError, TranscriptError
 from promptdsl.foundation.files import atomic_writer, checked_path, close, sync_folder, write_all
-from promptdsl.transcript.entries import TranscriptEntry, entry_of, line_of
-from promptdsl.transcript.lines import FORMAT, HEADER, object_of
+from promptdsl.transcript.entries import (
+    FORMAT,
+    HEADER,
+    TranscriptEntry,
+    entry_of,
+    line_of,
+    object_of,
+)
 
 _FAR = 2**62
 """The position of the byte that is locked on Windows: far after the end of any file."""

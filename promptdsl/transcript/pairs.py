@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from promptdsl.foundation.author_text import INTERRUPTED
 from promptdsl.foundation.errors import TranscriptError
-from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message, answers_in, last_calls, results_in
 from promptdsl.messages.pairing import closes_calls

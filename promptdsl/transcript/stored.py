@@ -9,13 +9,11 @@ from typing import Any, Never, Self, TypeAlias, cast
 from weakref import WeakSet
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError
-from promptdsl.foundation.source import async_public_api, author, public_api
-from promptdsl.foundation.unfinished import warn_of_unfinished
+from promptdsl.foundation.source import async_public_api, author, public_api, warn_of_unfinished
 from promptdsl.transcript.base import Clock, Ids, New, Path, TranscriptLog
 from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
-from promptdsl.transcript.log import state_after
-from promptdsl.transcript.salvage import pruned, without_removed
+from promptdsl.transcript.log import pruned, state_after, without_removed
 from promptdsl.transcript.stores import SEALED, BoundStore, TranscriptStore
 from promptdsl.transcript.values import above
 

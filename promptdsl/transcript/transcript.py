@@ -15,12 +15,17 @@ from promptdsl.foundation.source import public_api
 from promptdsl.messages import Block, ToolUseBlock
 from promptdsl.messages.field_checks import ErrorType, kind_of
 from promptdsl.messages.message import Message, answers_in
+from promptdsl.messages.names import ProviderName
 from promptdsl.messages.pairing import closes_calls
-from promptdsl.messages.provider_names import ProviderName
 from promptdsl.transcript import pairs
 from promptdsl.transcript.base import Clock, Ids, New, Target
-from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn, utc_now
-from promptdsl.transcript.entry_types import message_of, type_of
+from promptdsl.transcript.entries import (
+    TranscriptEntry,
+    TranscriptTurn,
+    message_of,
+    type_of,
+    utc_now,
+)
 from promptdsl.transcript.log import state_after
 from promptdsl.transcript.stored import StoredLog
 from promptdsl.transcript.values import NewMessage, Repair, above, checked, new_message, with_text
@@ -375,7 +380,7 @@ class Transcript(StoredLog):
         Accepted are user, assistant and tool turns of text, addresses, base64, calls and results.
         Raises :class:`DataError`, which names anything else.
         """
-        from promptdsl.transcript.client import client_messages
+        from promptdsl.transcript.values import client_messages
 
         return cls(client_messages(data), clock=clock, ids=ids)
 

@@ -9,7 +9,7 @@ from promptdsl.tree.node import Node
 
 
 def _outline(root: Node) -> str:
-    from promptdsl.foundation.terminal_width import terminal_width  # both are rarely needed
+    from promptdsl.foundation.unicode import terminal_width  # both are rarely needed
     from promptdsl.tree.outline import outline
 
     return outline(root, terminal_width())

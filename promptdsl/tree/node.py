@@ -1,7 +1,6 @@
 """The node: a frozen part of a tree that knows its source line.
 
-Its ``_mask`` is the kind of the node and of the nodes below it (:mod:`promptdsl.tree.masks`). No
-method of a node recurses, so a tree may be ten thousand levels deep.
+The words that several nodes write in an outline come first.
 """
 
 import json
@@ -18,11 +17,39 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, public_api, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, CACHE, NAMED, PLACED_OR_OPEN
-from promptdsl.tree.words import in_words
 
 if TYPE_CHECKING:
     from promptdsl.foundation.guards import WrittenTags
-    from promptdsl.foundation.library_section import LibrarySection
+    from promptdsl.foundation.source import LibrarySection
+
+
+# Words that several nodes write in an outline: sizes, cache marks and priorities.
+
+
+def in_words(name: str) -> str:
+    """Return the name of a component in words: ``user action``."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
+def size(text: str) -> str:
+    """Return the number of characters of a text."""
+    return "1 character" if len(text) == 1 else f"{len(text):,} characters"
+
+
+def cached(mark: Cache) -> str:
+    """Return the words for a cache mark."""
+    return "cached" if mark == "default" else f"cached for {mark}"
+
+
+def prioritised(priority: float | None) -> str:
+    """Return a priority as an option, nothing without one."""
+    return "" if priority is None else f" priority={priority:,}"
+
+
+# The node: a frozen part of a tree that knows its source line.
+#
+# Its ``_mask`` is the kind of the node and of the nodes below it (:mod:`promptdsl.tree.masks`). No
+# method of a node recurses, so a tree may be ten thousand levels deep.
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 """A name that can be a tag. An address is made of names, ``/``, numbers and JSON strings."""

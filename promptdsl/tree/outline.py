@@ -8,15 +8,20 @@ from collections.abc import Sequence
 from promptdsl.foundation.errors import is_one_of
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonDict
-from promptdsl.foundation.terminal_width import columns, cut_to, file_columns, fitted_source
-from promptdsl.foundation.unicode import is_blank, on_one_line
+from promptdsl.foundation.unicode import (
+    columns,
+    cut_to,
+    file_columns,
+    fitted_source,
+    is_blank,
+    on_one_line,
+)
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
-from promptdsl.messages.description import described
+from promptdsl.messages.blocks import described
+from promptdsl.messages.details import ROLES, SPOKEN_KINDS
 from promptdsl.messages.message import Message
-from promptdsl.messages.roles import ROLES, SPOKEN_KINDS
 from promptdsl.tree import part_nodes, turn_nodes
-from promptdsl.tree.node import Child, Node, mark_of
-from promptdsl.tree.words import cached, size
+from promptdsl.tree.node import Child, Node, cached, mark_of, size
 
 WIDTH = 60
 DEEPEST = 40

@@ -1,19 +1,30 @@
-"""The nodes inside turns: texts, attachments, tool calls, tool results and event blocks."""
+"""The nodes inside turns: texts, attachments, tool calls, tool results, events and data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from promptdsl.foundation.author_text import Trusted
+from promptdsl.foundation.escaping import Labelled, json_text
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject
-from promptdsl.foundation.labelled import Labelled
-from promptdsl.foundation.trusted import Trusted
-from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
-from promptdsl.messages.description import described
+from promptdsl.foundation.source import Position, Source
+from promptdsl.messages import (
+    Block,
+    CodeBlock,
+    DataBlock,
+    EventBlock,
+    JsonBlock,
+    ReasoningBlock,
+    ToolUseBlock,
+)
+from promptdsl.messages.blocks import described
 from promptdsl.messages.field_checks import Cache
-from promptdsl.tree.node import Node, node_class
-from promptdsl.tree.words import size
+from promptdsl.tree.masks import TEXT
+from promptdsl.tree.node import Child, Node, make, node_class, size
+
+# The nodes inside turns: texts, attachments, tool calls, tool results and event blocks.
 
 
 @node_class
@@ -400,3 +411,18 @@ class EventBlockNode(Node):
             if key:
                 value = value[key]
             yield str(value)
+
+
+# The nodes of data blocks, JSON and code, which become text before they are sent.
+
+
+def data_node(
+    block: DataBlock, at: Position | Source | Node | None, *, is_value: bool
+) -> JsonNode | CodeNode:
+    """Return the node of a block; ``is_value`` is whether its text is encoded as a value."""
+    match block:
+        case JsonBlock(value):
+            return make(JsonNode, mask=TEXT, at=at, text=json_text(value))
+        case CodeBlock(text, language):
+            part: Child = make(ValueNode, mask=TEXT, at=at, text=text) if is_value else text
+            return make(CodeNode, (part,), mask=TEXT, at=at, language=language)

@@ -1,4 +1,4 @@
-"""Runs of recorded messages: cut them, and remember results about their conversation."""
+"""Runs of recorded messages: their calls, cutting them, and results about them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar, cast
@@ -6,10 +6,32 @@ from typing import TypeVar, cast
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import ReadCache
 from promptdsl.messages.message import Message
-from promptdsl.tree.masks import RECORDED
-from promptdsl.tree.node import Node, Options
+from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT
+from promptdsl.tree.node import Node, Options, walk
+from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
 from promptdsl.tree.rewrite import below, copied
-from promptdsl.tree.turn_nodes import RecordedNode
+from promptdsl.tree.turn_nodes import RecordedNode, ToolTurnNode
+
+# The ids of the tool calls that turns make and answer.
+
+
+def calls_of(turn: Node) -> tuple[str, ...]:
+    """Return the ids of the calls a turn makes, in order."""
+    if not turn._mask & CALL << SHIFT:
+        return ()
+    return tuple(part.block.id for part, _ in walk(turn) if isinstance(part, ToolUseNode))
+
+
+def answers_of(turn: Node) -> tuple[str, ...]:
+    """Return the ids of the calls a turn answers, in order."""
+    if isinstance(turn, ToolTurnNode):
+        return (turn.tool_use_id,)
+    if not turn._mask & RESULT << SHIFT:
+        return ()
+    return tuple(part.tool_use_id for part, _ in walk(turn) if isinstance(part, ToolResultNode))
+
+
+# Runs of recorded messages: cut them, and remember results about their conversation.
 
 T = TypeVar("T")
 _set = object.__setattr__

@@ -12,18 +12,8 @@ import attrs
 
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.source import Position, Source
-from promptdsl.messages.roles import Kind, Role
+from promptdsl.messages.details import Kind, Role
 from promptdsl.tree import masks
-from promptdsl.tree.group_nodes import (
-    ComponentNode,
-    ConversationNode,
-    FirstFitNode,
-    FragmentNode,
-    LazyNode,
-    LimitNode,
-    NoteNode,
-    ReserveNode,
-)
 from promptdsl.tree.node import DEFAULTS, Child, N, Node, Options, implied, label, make
 from promptdsl.tree.part_nodes import (
     EventBlockNode,
@@ -35,7 +25,19 @@ from promptdsl.tree.part_nodes import (
     ToolResultNode,
     ToolUseNode,
 )
-from promptdsl.tree.turn_nodes import RequestOnlyNode, ToolTurnNode, TurnNode
+from promptdsl.tree.turn_nodes import (
+    ComponentNode,
+    ConversationNode,
+    FirstFitNode,
+    FragmentNode,
+    LazyNode,
+    LimitNode,
+    NoteNode,
+    RequestOnlyNode,
+    ReserveNode,
+    ToolTurnNode,
+    TurnNode,
+)
 
 T = TypeVar("T", bound=TurnNode)
 _set = object.__setattr__

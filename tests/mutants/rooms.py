@@ -98,13 +98,13 @@ ROOMS: Mapping[str, Room] = {
     ),
     "transcript": Room("transcript/*.py", "tests/transcript tests/mistakes"),
     "config": Room(
-        "config/*.py config/wires/*.py",
+        "config/*.py",
         "tests/test_config.py tests/test_models.py tests/test_targets.py"
         " tests/test_chat_templates.py tests/test_rendering.py tests/passes",
     ),
     "escaping": Room(
         "foundation/escaping.py foundation/guards.py foundation/readable.py"
-        " rendering/text/neighbours.py rendering/text/encode.py rendering/text/joined.py",
+        " rendering/text/encode.py",
         "tests/test_encoding.py tests/test_minimal_encoding.py tests/test_fenced_values.py"
         " tests/test_readable.py tests/test_separator.py tests/test_author_text.py"
         " tests/test_tables.py tests/test_wording.py tests/components/test_text.py"

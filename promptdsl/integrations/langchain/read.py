@@ -20,17 +20,17 @@ from promptdsl import (
 )
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations import Converted
-from promptdsl.integrations.langchain.reasoning import (
+from promptdsl.integrations.langchain.details import (
     NATIVE,
     ORIGINS,
     ROLE,
     SIGNATURES,
     read_reasoning,
+    read_usage,
 )
-from promptdsl.integrations.langchain.usage import read_usage
-from promptdsl.integrations.losses import Conversion
-from promptdsl.integrations.values import (
+from promptdsl.integrations.shared import (
     SIGNATURE,
+    Conversion,
     address_source,
     instruction_role,
     joined_reasoning,

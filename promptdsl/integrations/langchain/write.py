@@ -18,17 +18,17 @@ from promptdsl import (
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations import Converted
-from promptdsl.integrations.langchain.reasoning import (
+from promptdsl.integrations.langchain.details import (
     NATIVE,
     PROVIDERS,
     ROLE,
     SIGNATURES,
     reasoning_parts,
+    written_usage,
 )
-from promptdsl.integrations.langchain.usage import written_usage
-from promptdsl.integrations.losses import Conversion
-from promptdsl.integrations.values import (
+from promptdsl.integrations.shared import (
     SIGNATURE,
+    Conversion,
     MediaBlock,
     is_developer,
     mapping_of,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from promptdsl import Message, Prompt, ProviderName, Rendered, render
-from promptdsl.foundation.extras import require
+from promptdsl.foundation.errors import require
 from promptdsl.integrations import Converted
 
 if TYPE_CHECKING:

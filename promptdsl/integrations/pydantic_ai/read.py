@@ -23,22 +23,23 @@ from promptdsl import (
 )
 from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Converted
-from promptdsl.integrations.losses import Conversion
-from promptdsl.integrations.pydantic_ai.figures import read_reasons, read_usage
-from promptdsl.integrations.pydantic_ai.media import (
+from promptdsl.integrations.pydantic_ai.details import (
     DEVELOPER,
     ITEM_DETAILS,
     ORIGINS,
     REDACTED,
     Media,
     read_media,
+    read_reasons,
+    read_usage,
 )
-from promptdsl.integrations.values import (
+from promptdsl.integrations.shared import (
     ITEM,
     JSON,
     RESPONSES,
     SIGNATURE,
     CacheableBlock,
+    Conversion,
     Kind,
     Role,
     instruction_role,

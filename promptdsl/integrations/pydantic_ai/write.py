@@ -22,21 +22,22 @@ from promptdsl import (
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.integrations import Converted
-from promptdsl.integrations.losses import Conversion
-from promptdsl.integrations.pydantic_ai.figures import written_reason, written_usage
-from promptdsl.integrations.pydantic_ai.media import (
+from promptdsl.integrations.pydantic_ai.details import (
     DEVELOPER,
     ITEM_DETAILS,
     PROVIDERS,
     REDACTED,
     Media,
     written_media,
+    written_reason,
+    written_usage,
 )
-from promptdsl.integrations.values import (
+from promptdsl.integrations.shared import (
     ITEM,
     JSON,
     RESPONSES,
     SIGNATURE,
+    Conversion,
     MediaBlock,
     further_keys,
     is_developer,

@@ -6,27 +6,29 @@ from typing import cast
 import attrs
 
 from promptdsl import messages as b
-from promptdsl.config.wires.anthropic import WIRE
+from promptdsl.config.records import ANTHROPIC
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
-from promptdsl.providers.anthropic.media import BASE64, read_source
-from promptdsl.providers.anthropic.tools import read_settings
-from promptdsl.providers.shared.checks import (
+from promptdsl.providers.anthropic.parts import BASE64, read_settings, read_source
+from promptdsl.providers.shared.reading import (
+    ReadKeys,
+    Shape,
     located_items,
     mapping,
     read_mark,
+    read_turns,
+    refuse_part,
+    reply_message,
     required,
+    shape,
     total,
     usage,
     with_nulls,
 )
-from promptdsl.providers.shared.other_providers import refuse_part
-from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import read_turns, reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import (
     StreamedReply,
@@ -92,7 +94,7 @@ def _read_flat(data: object) -> b.Block:
     fields["source"] = source
     fields["cache"] = read_mark(fields.pop("cache_control", None))
     if fields.get("citations"):
-        fields["citations"] = with_nulls(plain(fields["citations"], "citations"), WIRE.nulls)
+        fields["citations"] = with_nulls(plain(fields["citations"], "citations"), ANTHROPIC.nulls)
     return b.block_from_dict({key: value for key, value in fields.items() if value is not None})
 
 

@@ -32,41 +32,44 @@ from promptdsl.messages import (
     ToolUseBlock,
     UnknownBlock,
 )
-from promptdsl.messages.loss import Loss, hint
-from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.anthropic.media import needs_bytes, source_param
+from promptdsl.messages.prompt import Loss, Prompt, hint
+from promptdsl.providers.anthropic.parts import (
+    NEEDED,
+    needs_bytes,
+    settings_of,
+    source_param,
+    tool_param,
+)
 from promptdsl.providers.anthropic.read import EXTRA, read_block
-from promptdsl.providers.anthropic.tools import NEEDED, settings_of, tool_param
 from promptdsl.providers.shared.blocks import (
+    CONTROL,
     BlockRules,
+    arguments_of,
     block_params,
     further_keys,
     holds_file,
+    is_sendable,
+    json_copy,
     left_out_as_blank,
     lose_reasoning,
     lose_source,
-    misplaced,
-)
-from promptdsl.providers.shared.cache_marks import longest_mark
-from promptdsl.providers.shared.checks import read_mark
-from promptdsl.providers.shared.clean import (
-    CONTROL,
-    arguments_of,
-    is_sendable,
-    json_copy,
     lose_title,
+    misplaced,
     utf8,
 )
-from promptdsl.providers.shared.ids import call_id, result_id, tool_name
+from promptdsl.providers.shared.cache_marks import longest_mark
 from promptdsl.providers.shared.memory import CachedWrite
-from promptdsl.providers.shared.request import Carrier, Location, Param
-from promptdsl.providers.shared.sent_locations import joined_texts
+from promptdsl.providers.shared.reading import read_mark
+from promptdsl.providers.shared.request import Carrier, Location, Param, joined_texts
 from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import (
     Dialect,
     Turns,
+    call_id,
     finish_no_turns,
     message_params,
+    result_id,
+    tool_name,
     valid_reasoning_from,
     write_marks,
     write_turns,

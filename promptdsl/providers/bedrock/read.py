@@ -13,13 +13,27 @@ from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.media import FORMATS, base64_text, read_source
-from promptdsl.providers.bedrock.request import POINT, marked_items
-from promptdsl.providers.bedrock.tools import read_settings
+from promptdsl.providers.bedrock.parts import (
+    FORMATS,
+    POINT,
+    base64_text,
+    marked_items,
+    read_settings,
+    read_source,
+)
 from promptdsl.providers.shared.blocks import JSON
-from promptdsl.providers.shared.checks import items, located, mapping, required, usage
-from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import read_turns, reply_message
+from promptdsl.providers.shared.reading import (
+    ReadKeys,
+    Shape,
+    items,
+    located,
+    mapping,
+    read_turns,
+    reply_message,
+    required,
+    shape,
+    usage,
+)
 from promptdsl.providers.shared.request import Carrier, Param
 from promptdsl.providers.shared.streamed import (
     StreamedReply,

@@ -13,31 +13,43 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import JsonObject, JsonValue, read_json
-from promptdsl.messages.loss import Loss, hint
-from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.media import base64_bytes, media_param, needs_bytes
+from promptdsl.messages.prompt import Loss, Prompt, hint
+from promptdsl.providers.bedrock.parts import (
+    POINT,
+    Converse,
+    base64_bytes,
+    document_name,
+    media_param,
+    needs_bytes,
+    settings_of,
+    tools_of,
+    write_point_marks,
+)
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
-from promptdsl.providers.bedrock.request import POINT, Converse, document_name, write_point_marks
-from promptdsl.providers.bedrock.tools import settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
     JSON,
     BlockRules,
+    arguments_of,
     block_params,
     further_keys,
     holds_file,
+    is_sendable,
+    json_copy,
     left_out_as_blank,
     lose_reasoning,
     lose_source,
+    utf8,
 )
 from promptdsl.providers.shared.cache_marks import longest_mark
-from promptdsl.providers.shared.checks import read_mark
-from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
-from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import CachedWrite
+from promptdsl.providers.shared.reading import read_mark
 from promptdsl.providers.shared.request import OPENING, Carrier, Location, Param
 from promptdsl.providers.shared.two_sided import (
     Dialect,
+    call_id,
     message_params,
+    result_id,
+    tool_name,
     valid_reasoning_from,
     write_turns,
 )

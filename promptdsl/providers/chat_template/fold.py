@@ -9,13 +9,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from promptdsl.foundation.json import write_json
-from promptdsl.messages.loss import Loss, hint
-from promptdsl.providers.chat_template.names import SentIds
-from promptdsl.providers.chat_template.request import Templated
+from promptdsl.messages.prompt import Loss, hint
+from promptdsl.providers.chat_template.parts import SentIds, Templated
 from promptdsl.providers.chat_template.run import call_param
-from promptdsl.providers.shared.clean import fenced
-from promptdsl.providers.shared.request import OPENING, Location, Param, about
-from promptdsl.providers.shared.sent_locations import joined_texts
+from promptdsl.providers.shared.blocks import fenced
+from promptdsl.providers.shared.request import OPENING, Location, Param, about, joined_texts
 
 NO_FORMAT = "the template cannot print it here, so it is sent as text"
 

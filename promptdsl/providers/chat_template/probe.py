@@ -9,7 +9,7 @@ import attrs
 
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
-from promptdsl.providers.chat_template.request import Abilities
+from promptdsl.providers.chat_template.parts import Abilities
 from promptdsl.providers.chat_template.run import call_param, render, tool_param
 from promptdsl.providers.shared.request import Param
 

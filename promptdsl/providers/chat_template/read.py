@@ -6,31 +6,26 @@ from typing import cast
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.json import JsonObject, write_json
-from promptdsl.messages.details import NO_DETAILS, Details
-from promptdsl.messages.fast_path import text_block
+from promptdsl.messages.details import NO_DETAILS, Details, Role
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import Role
-from promptdsl.providers.chat_template.media import read_media
-from promptdsl.providers.chat_template.request import ORIGIN
-from promptdsl.providers.chat_template.tools import read_tool
-from promptdsl.providers.shared.checks import (
-    located,
-    located_items,
-    mapping,
-    openai_usage,
-    required,
-)
-from promptdsl.providers.shared.read_keys import (
+from promptdsl.messages.read_blocks import text_block
+from promptdsl.providers.chat_template.parts import ORIGIN, read_media, read_tool
+from promptdsl.providers.shared.reading import (
     ANSWER_KEYS,
     MESSAGE_KEYS,
     ReadKeys,
     Shape,
     call_keys,
+    located,
+    located_items,
+    mapping,
+    openai_usage,
+    reply_message,
+    required,
     shape,
 )
-from promptdsl.providers.shared.read_turns import reply_message
 
 _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
 """The keys of reasoning in templates and servers; most of them use the first."""

@@ -1,15 +1,17 @@
-"""Render a chat template, with the current time if needed; errors name the template's line."""
+"""Render a chat template, and break the control tokens that it would read in a prompt."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
 from promptdsl.foundation.frozen import thawed
-from promptdsl.providers.shared.clean import utf8
+from promptdsl.providers.shared.blocks import utf8
 from promptdsl.providers.shared.request import Param
+
+# Render a chat template, with the current time if needed; errors name the template's line.
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
@@ -146,3 +148,186 @@ def _fault(template: ChatTemplate, error: Exception) -> TemplateError:
     line = getattr(error, "lineno", None)
     where = "the chat template" if line is None else f"the chat template, line {line}"
     return TemplateError(f"{where}: {message}", fix=fix)
+
+
+# Find the control tokens of a chat template, and break them in texts of a prompt.
+#
+# A backslash after its first character breaks a token: ``<|im_end|>`` becomes ``<\|im_end|>``. The
+# backslash is visible, and no tokenizer removes it, as some remove invisible characters.
+
+_WORD = re.compile("promptdsl[a-z]", re.IGNORECASE)
+"""The words in the short conversations with which a template is rendered."""
+
+
+def _turn(role: str, word: str, **keys: object) -> Param:
+    return {"role": role, "content": word, **keys}
+
+
+_QUESTION, _REPLY = _turn("user", "promptdsla"), _turn("assistant", "promptdslb")
+_THOUGHT = {"reasoning_content": "promptdslt"}
+_SHAPES: list[list[Param]] = [
+    [_QUESTION],
+    [_QUESTION, _REPLY, _turn("user", "promptdslc")],
+    [_QUESTION, {**_REPLY, **_THOUGHT}],
+    [_turn("system", "promptdsla"), _turn("user", "promptdslb")],
+    [_QUESTION, _turn("system", "promptdslb")],
+    [_QUESTION, _turn("developer", "promptdslb")],
+    [_QUESTION, _turn("tool", "promptdslb", tool_call_id="promptdsl")],
+]
+_RESULT = _turn("tool", "promptdslr", tool_call_id="promptdsl", name="promptdslf")
+_CALLS: list[list[Param]] = [
+    [_QUESTION, _turn("assistant", "", tool_calls=[call], **_THOUGHT), _RESULT, *later]
+    for call in (
+        call_param("promptdsl", "promptdslf", {"promptdslk": "promptdslv"}),
+        call_param("promptdsl", "promptdslf", '{"promptdslk": "promptdslv"}'),
+    )
+    for later in ([], [_REPLY, _turn("user", "promptdslc")])
+]
+_PROPERTIES = {"promptdslk": {"type": "string", "description": "promptdsle"}}
+_PARAMETERS = {"type": "object", "properties": _PROPERTIES, "required": ["promptdslk"]}
+_TOOLS: list[Param] = [tool_param("promptdslf", "promptdsld", _PARAMETERS)]
+
+# The tokens of families of models. The second bar is the wide one of DeepSeek.
+_BAR, _NAME = r"[|\uff5c]", r"[^\s<>|\uff5c\\]{1,64}"
+# DeepSeek's tags of calls have their name after the second bar.
+_AFTER_ANGLE = f"/?{_BAR}{_NAME}{_BAR}(?:>|(?=[A-Za-z_]))"
+_AFTER_ANGLE_HALF = f"{_BAR}{_NAME}>|{_NAME}{_BAR}>"
+# A template may complete a token at the end of a text: some print a ">" there.
+_UNFINISHED = rf"/?{_BAR}(?:{_NAME})?{_BAR}?\Z"
+_BARRED = re.compile(f"<(?:{_AFTER_ANGLE})")
+_HALF = re.compile(f"<(?:{_AFTER_ANGLE_HALF})")
+_BRACKETED = frozenset(
+    f"[{slash}{name}]"
+    for slash in ("", "/")
+    for name in (
+        *("INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS", "TOOL_CONTENT"),
+        *("CALL_ID", "ARGS", "IMG", "IMG_BREAK", "IMG_END", "AUDIO", "BEGIN_AUDIO", "TRANSCRIBE"),
+        *("PREFIX", "MIDDLE", "SUFFIX", "THINK", "MODEL_SETTINGS"),
+    )
+)
+_TAGS = frozenset(
+    (
+        *("<s>", "</s>", "<bos>", "<eos>", "<pad>", "<unk>", "<mask>"),
+        *("<start_of_turn>", "<end_of_turn>", "<<SYS>>", "<</SYS>>"),
+    )
+)
+
+_ODD = re.compile(r"([<\[\]{}|~\u3008](?=\S*[A-Za-z])[^\s'\",]{1,40}[<>\[\]{}|~\u3009])\w{0,20}")
+_TAG = re.compile(r"</?[A-Za-z_][\w.:-]{0,60}(?:[=>]| [A-Za-z]+=)")
+_BRACKET = re.compile(r"\[/?[a-z]?[A-Z][A-Z_]+\]")
+_KNOWN = re.compile(f"{_BARRED.pattern}|{_HALF.pattern}|{_TAG.pattern}|{_BRACKET.pattern}")
+_LINE = re.compile(r"\\n|\n")
+_HEADER = re.compile(r"(?=.*[^\W\d_])(?=.*[^\w\s]).{2,64}")
+_SURE = re.compile("#.*|.*[:>\\]]")
+_VALUE = re.compile(r"[\"{].*")
+
+
+@lru_cache(maxsize=256)
+def control_tokens(template: ChatTemplate | None) -> re.Pattern[str]:
+    """Return a pattern that matches the first character of each control token of a template.
+
+    The tokens are those in its source, those that it prints around the words of short
+    conversations, the special tokens of its tokenizer, and the other tokens of its family of
+    models. Without a template they are the tokens of all families.
+    """
+    if template is None:
+        return _first_characters(_BRACKETED | _TAGS, half=True)
+    from promptdsl.providers.chat_template.jinja import texts
+
+    tokens = {template.bos_token, template.eos_token, *template.special_tokens}
+    # In the source without comments: anything like a token, and lines in odd brackets.
+    for text in texts(template.source):
+        tokens.update(match[0] for match in _KNOWN.finditer(text))
+        odd_lines = (_ODD.fullmatch(line.strip()) for line in _LINE.split(text))
+        tokens.update(match[1] for match in odd_lines if match)
+    # In the printed text: the same, and the heads of turns.
+    for text, is_between in _printed_texts(template):
+        tokens.update(match[0] for match in _KNOWN.finditer(text))
+        lines = [line for line in text.splitlines() if line.strip()]
+        for line in lines if is_between else lines[-1:]:
+            odd = _ODD.fullmatch(line.strip())
+            tokens.update((odd[1],) if odd else _turn_heads(line, only_sure=not is_between))
+    # The rest of the family.
+    if tokens & _BRACKETED:
+        tokens |= _BRACKETED
+    if tokens & _TAGS or not any(map(_BARRED.match, tokens)):
+        tokens |= _TAGS
+    has_half = any(map(_HALF.fullmatch, tokens))
+    breakable = [t for t in tokens if 1 < len(t) <= 128 and "\n" not in t and "\\" not in t]
+    return _first_characters(breakable, half=has_half)
+
+
+def neutralised(text: str, tokens: re.Pattern[str]) -> str:
+    r"""Return a text without control tokens: each has a backslash after its first character.
+
+    Returns the same object when there is no token.
+    """
+    return tokens.sub(r"\g<0>\\", text)
+
+
+def _first_characters(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
+    """Return a pattern that matches the first character of each token; tokens may overlap.
+
+    With ``half``, it also matches the first character of any token with one bar.
+    """
+    angled = [_AFTER_ANGLE, _UNFINISHED]
+    by_first = {"<": [*angled, _AFTER_ANGLE_HALF] if half else angled}
+    for token in sorted(tokens, key=lambda token: (-len(token), token)):
+        rest = re.escape(token[1:])
+        rest = rf"{rest[:-1]}(?:>|\Z)" if len(token) > 2 and rest[-1] == ">" else rest
+        by_first.setdefault(token[0], []).append(rest)
+    rests = [(re.escape(first), "|".join(by_first[first])) for first in sorted(by_first)]
+    return re.compile("|".join(f"{first}(?={rest})" for first, rest in rests))
+
+
+def _printed_texts(template: ChatTemplate) -> Iterator[tuple[str, bool]]:
+    """Yield the texts that a template prints around the words of short conversations.
+
+    Each text has a flag: whether it follows a word of a conversation without tools.
+    """
+    for shape in _SHAPES:
+        for index, text in enumerate(_around_words(template, shape, None)):
+            yield text, index > 0
+    # With tools, the texts between words are parts of calls and definitions.
+    with_tools = template.with_tools()
+    for shape in (_SHAPES[0], *_CALLS):
+        for text in _around_words(with_tools, shape, _TOOLS):
+            yield text, False
+
+
+def _around_words(
+    template: ChatTemplate, messages: list[Param], tools: list[Param] | None
+) -> list[str]:
+    """Return the texts around the words of a conversation, none if the template refuses it."""
+    # Some templates take only lists of parts, and some loop over tools that are None.
+    listed = [
+        {**message, "content": [{"type": "text", "text": message["content"]}]}
+        for message in messages
+    ]
+    for contents in (messages, listed):
+        for sent_tools in (tools, tools or []):
+            try:
+                text = render(template, contents, sent_tools)
+            except TemplateError:
+                continue
+            pieces = _WORD.split(text)
+            if len(pieces) > 1:
+                return pieces
+    return []
+
+
+def _turn_heads(line: str, *, only_sure: bool) -> list[str]:
+    """Return the pieces of a line that may be the head of a turn, such as ``USER:``.
+
+    In a line with tokens, which are broken anyway, a piece must end in a colon. With ``only_sure``,
+    a piece in any other line must begin with ``#``, or end in ``:``, ``>`` or ``]``.
+    """
+    pieces = _KNOWN.split(_VALUE.sub("", line))
+    heads = list[str]()
+    for piece in map(str.strip, pieces):
+        if not _HEADER.fullmatch(piece):
+            continue
+        is_whole_line = len(pieces) == 1 and (not only_sure or _SURE.fullmatch(piece))
+        if piece.endswith(":") or is_whole_line:
+            heads.append(piece)
+    return heads

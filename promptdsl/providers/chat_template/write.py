@@ -7,31 +7,37 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.escaping import title
-from promptdsl.messages.loss import Loss, hint
-from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.chat_template.control_tokens import control_tokens
+from promptdsl.messages.prompt import Loss, Prompt, hint
 from promptdsl.providers.chat_template.fold import NO_FORMAT, folded
-from promptdsl.providers.chat_template.media import OWN, media_part
-from promptdsl.providers.chat_template.names import mended_keys, mended_name
-from promptdsl.providers.chat_template.neutralise import break_tokens
+from promptdsl.providers.chat_template.parts import (
+    ORIGIN,
+    OWN,
+    Abilities,
+    Templated,
+    break_tokens,
+    lose_settings,
+    media_part,
+    mended_keys,
+    mended_name,
+    tools_of,
+)
 from promptdsl.providers.chat_template.probe import probed
-from promptdsl.providers.chat_template.request import ORIGIN, Abilities, Templated
-from promptdsl.providers.chat_template.run import render, render_open
-from promptdsl.providers.chat_template.tools import lose_settings, tools_of
+from promptdsl.providers.chat_template.run import control_tokens, render, render_open
 from promptdsl.providers.shared.blocks import (
+    arguments_of,
+    fenced,
+    has_arguments,
     left_out_as_blank,
     lose_block,
     lose_keys,
     lose_reasoning,
+    utf8,
 )
-from promptdsl.providers.shared.clean import arguments_of, fenced, has_arguments, utf8
-from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.openai_parts import begin_turn
-from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Location, Param
-from promptdsl.providers.shared.sent_locations import joined_texts
-from promptdsl.providers.shared.two_sided import Dialect, write_turns
+from promptdsl.providers.shared.reading import why_unknown
+from promptdsl.providers.shared.request import Location, Param, joined_texts
+from promptdsl.providers.shared.two_sided import Dialect, call_id, result_id, write_turns
 
 
 class ChatTemplatePayload(TypedDict):

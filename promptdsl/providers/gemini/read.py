@@ -1,28 +1,255 @@
-"""Read recorded Gemini contents, a payload or a response, as messages."""
+"""Read recorded Gemini contents, a payload or a response, as messages.
 
+In this order: arguments of calls that were streamed in pieces, parts of a content, contents.
+"""
+
+import base64
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import attrs
 
 from promptdsl import messages as b
-from promptdsl.foundation.errors import DataError, shown
-from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.foundation.errors import DataError, is_one_of, shown
+from promptdsl.foundation.frozen import EMPTY, is_mapping
+from promptdsl.foundation.json import LEVELS, JsonObject, JsonValue, too_deep, write_json
 from promptdsl.messages.details import NO_DETAILS, Details
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.pairing import first_answers
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
-from promptdsl.providers.gemini.read_parts import PARTS, UNNAMED, read_part, read_parts
-from promptdsl.providers.gemini.spelling import camel, fields_of, items_or_one
-from promptdsl.providers.gemini.tools import read_settings
-from promptdsl.providers.shared.checks import items, located, located_items, required, total, usage
-from promptdsl.providers.shared.read_keys import Inner, ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import joined_answers, reply_message, user_messages
+from promptdsl.providers.gemini.parts import (
+    base64_text,
+    camel,
+    fields_of,
+    items_or_one,
+    read_media,
+    read_settings,
+)
+from promptdsl.providers.shared.blocks import ITEM, JSON, SIGNATURE
+from promptdsl.providers.shared.reading import (
+    Inner,
+    ReadKeys,
+    Shape,
+    items,
+    joined_answers,
+    located,
+    located_items,
+    mapping,
+    reply_message,
+    required,
+    shape,
+    total,
+    usage,
+    user_messages,
+)
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, replace, texts_in
+
+# Read the arguments of a call that were streamed in pieces (``PartialArg`` of the SDK).
+
+_STEP = re.compile(r"""\.(\w+)|\[(\d{1,9})\]|\[["']([^"']*)["']\]""")
+_PATH = re.compile(rf"\$(?:{_STEP.pattern})+")
+_VALUES = ("string_value", "number_value", "bool_value", "null_value")
+_SPELLED = {key.replace("_", "") for key in _VALUES}
+
+
+Steps: TypeAlias = tuple[str | int, ...]
+Tree: TypeAlias = dict[str | int, Any]  # Any: JSON
+"""Objects, and lists as dictionaries by index."""
+
+
+def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
+    """Return the arguments that pieces make. Each piece has a value and its JSON path.
+
+    Texts of one path are joined. Raises :class:`DataError` for a path that is not supported, and
+    for two pieces of one path that are not texts.
+    """
+    values: dict[Steps, Any] = {}  # Any: JSON
+    for piece in map(fields_of, map(_with_null, pieces)):
+        kind = next((key for key in _VALUES if key in piece), None)
+        if kind is None:
+            continue
+        steps = _steps(piece.get("json_path"))
+        value: Any = None if kind == "null_value" else piece[kind]
+        if steps not in values:
+            values[steps] = value
+        elif isinstance(values[steps], str) and isinstance(value, str):
+            values[steps] += value
+        else:
+            raise DataError("'json_path': only a text may come in several pieces")
+    tree: Tree = {}
+    for (*around, last), value in values.items():
+        fields = tree
+        for step in around:
+            inner: object = fields.setdefault(step, {})
+            if not isinstance(inner, dict):
+                raise DataError(f"'json_path': a value has no {last!r}")
+            fields = cast("Tree", inner)
+        if last in fields:
+            raise DataError(f"'json_path': {last!r} has a value already")
+        fields[last] = value
+    arguments: object = _with_lists(tree)
+    if not isinstance(arguments, dict):
+        raise DataError("'json_path': arguments are an object, not a list")
+    return cast("dict[str, Any]", arguments)
+
+
+def _with_null(piece: object) -> object:
+    """Return a piece in which a null of JSON is replaced by its name in Google's SDK."""
+    fields = mapping(piece)
+    # A dump of the SDK has the keys of all values.
+    values = {key for key in fields if str(key).lower().replace("_", "") in _SPELLED}
+    if values and values <= {"nullValue", "null_value"}:
+        return {**fields, "null_value": "NULL_VALUE"}
+    return fields
+
+
+def _steps(path: object) -> Steps:
+    if not isinstance(path, str) or not _PATH.fullmatch(path):
+        raise DataError(f"'json_path' is a path such as '$.city', not {str(path)[:60]!r}")
+    steps = _STEP.findall(path)
+    if len(steps) > LEVELS:
+        raise too_deep("partial_args")
+    return tuple(int(number) if number else name or quoted for name, number, quoted in steps)
+
+
+def _with_lists(tree: Tree) -> Any:
+    """Return data in which objects with numbers as keys are replaced by lists."""
+    inner: Tree = {}
+    for key, value in tree.items():
+        inner[key] = _with_lists(cast("Tree", value)) if isinstance(value, dict) else value
+    numbers = [key for key in inner if isinstance(key, int)]
+    if not numbers:
+        return inner
+    if len(numbers) < len(inner):
+        raise DataError("'json_path': one value has both numbers and names as keys")
+    return [inner[number] for number in sorted(numbers)]
+
+
+# Read the parts of a Gemini content as blocks.
+
+_WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+_ENCODED_WORDS = tuple(base64.b64encode(word.encode()).decode() for word in _WORDS)
+UNSIGNED = _ENCODED_WORDS[0]
+"""The substitute for a missing signature (Google's documentation of signatures)."""
+
+SUBSTITUTES = frozenset({*_WORDS, *_ENCODED_WORDS})
+"""All documented substitutes for a signature, as text and as bytes."""
+
+EMPTY_RESPONSE: JsonObject = {"response": {}}
+"""The response of a recorded result that has only files."""
+
+UNNAMED = "\0"  # the id of a call and of a result without one, until they are paired
+
+_DATA = ("text", "function_call", "function_response", "inline_data", "file_data")
+
+OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
+"""The kinds of parts that are kept unchanged, because we have no block for them."""
+
+AFTER_MEDIA = ("video_metadata",)
+"""The kinds of parts after an attachment of a user, in a body that no SDK wrote."""
+
+PARTS = frozenset({*_DATA, *OPAQUE, SIGNATURE})
+"""The keys by which a part is recognised."""
+
+
+def read_parts(value: object) -> tuple[b.Block, ...]:
+    """Return the blocks of the parts of a content: a list, a single part, or a string."""
+    if value is None or isinstance(value, str):
+        return contents(value)
+    return tuple(located_items("parts", read_part, items_or_one(value, "parts")))
+
+
+def read_part(data: object) -> b.Block:
+    """Return the block of a part. An unknown part is kept unchanged."""
+    part = fields_of({"text": data} if isinstance(data, str) else data)
+    if SIGNATURE in part:
+        part[SIGNATURE] = base64_text(part[SIGNATURE])
+        if part.keys() <= {"thought", SIGNATURE}:
+            part["text"] = ""
+        # The writer adds a substitute again if the model needs one.
+        if is_one_of(part[SIGNATURE], SUBSTITUTES):
+            del part[SIGNATURE]
+    if part.get("thought") is False:
+        del part["thought"]
+    kinds = [key for key in _DATA if key in part]
+    if len(kinds) != 1 or "type" in part:
+        return b.UnknownBlock(part, "gemini")
+    kind = kinds[0]
+    if kind == "text" and part.get("thought"):
+        text = required(part, "text", str)
+        signature = optional(part.get(SIGNATURE), SIGNATURE)
+        return b.ReasoningBlock(text, signature, origin="gemini")
+    if kind == "text":
+        text = required(part, "text", str)
+        return b.TextBlock(text, extra={key: part[key] for key in part if key != "text"})
+    if kind == "function_call":
+        return _read_tool_call(part)
+    if kind == "function_response":
+        return _read_tool_result(part)
+    rest = {key: value for key, value in part.items() if key != kind}
+    return read_media(kind, part[kind], rest) or b.UnknownBlock(part, "gemini")
+
+
+def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
+    call = fields_of(part["function_call"])
+    # A call that was still being streamed has only some of its arguments.
+    if call.pop("will_continue", None):
+        return b.UnknownBlock(part, "gemini")
+    name = required(call, "name", str)
+    id = optional(call.pop("id", None), "id")
+    args: object = call.pop("args", None) or {}
+    pieces = items(call.pop("partial_args", None) or (), "partial_args")
+    if pieces and is_mapping(args):
+        try:
+            args = {**args, **joined_args(pieces)}
+        except DataError:
+            return b.UnknownBlock(part, "gemini")
+    # Arguments that were recorded as text stay unchanged, even if they are broken.
+    arguments = args if isinstance(args, str) else write_json(mapping(args))
+    further = {key: value for key, value in part.items() if key != "function_call"}
+    del call["name"]
+    return b.ToolUseBlock(id or UNNAMED, name, arguments, extra={**call, **further})
+
+
+def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
+    """Return a result. A response that is not one string becomes its JSON, noted in ``extra``."""
+    result = fields_of(part.pop("function_response"))
+    id = optional(result.pop("id", None), "id")
+    name = optional(result.pop("name", None), "name")
+    response = mapping(result.pop("response", None) or {})
+    # Many responses have the key ``error`` with an empty value.
+    keys, is_error = [*response], bool(response.get("error"))
+    # A single value under ``output`` or ``error`` is the response. An object keeps its key.
+    is_alone = keys in (["output"], ["error"])
+    alone: JsonValue = response[keys[0]] if is_alone else response
+    content: tuple[b.Block, ...] = ()
+    if isinstance(alone, str):
+        is_error = keys == ["error"]
+        content = contents(alone)
+    elif response:
+        is_value = not isinstance(alone, dict) and (is_error or keys == ["output"])
+        text = write_json(alone if is_value else response)
+        content = (b.TextBlock(text, extra={JSON: True}),)
+    content += tuple(located_items("parts", _read_result_part, result.pop("parts", ())))
+    extra = {**result, **part}
+    if not response and content:
+        extra[ITEM] = EMPTY_RESPONSE
+    return b.ToolResultBlock(id or UNNAMED, content, name=name, is_error=is_error, extra=extra)
+
+
+def _read_result_part(data: object) -> b.Block:
+    """Return an attachment in a result, which may contain nothing else."""
+    block = read_part(data)
+    is_media = block.type in ("image", "audio", "video", "document")
+    return block if is_media else b.UnknownBlock(fields_of(data), "gemini")
+
+
+# Read recorded Gemini contents, a payload or a response, as messages.
 
 
 def read(data: object) -> Prompt:

@@ -13,14 +13,23 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.wires.gemini import WIRE
+from promptdsl.config.records import GEMINI
 from promptdsl.foundation.frozen import new_dict, text_or_empty
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json
 from promptdsl.foundation.unicode import is_valid_unicode
-from promptdsl.messages.loss import Loss, hint
-from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, sent_type, source_param
-from promptdsl.providers.gemini.read_parts import (
+from promptdsl.messages.prompt import Loss, Prompt, hint
+from promptdsl.providers.gemini.parts import (
+    NO_MARKS,
+    RESULT_TYPES,
+    is_base64,
+    needs_bytes,
+    sent_name,
+    sent_type,
+    settings_of,
+    source_param,
+    tools_of,
+)
+from promptdsl.providers.gemini.read import (
     AFTER_MEDIA,
     EMPTY_RESPONSE,
     OPAQUE,
@@ -28,8 +37,6 @@ from promptdsl.providers.gemini.read_parts import (
     UNSIGNED,
     read_part,
 )
-from promptdsl.providers.gemini.spelling import is_base64
-from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
     CONTAINERS,
     ITEM,
@@ -37,20 +44,35 @@ from promptdsl.providers.shared.blocks import (
     ORIGIN_KEY,
     SIGNATURE,
     BlockRules,
+    arguments_of,
     block_params,
     further_keys,
     holds_file,
+    json_copy,
     left_out_as_blank,
     lose_reasoning,
     lose_source,
     signature_of,
+    utf8,
+    with_bytes,
 )
-from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8, with_bytes
-from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import CachedWrite
-from promptdsl.providers.shared.request import Carrier, Location, Param, Request, about
-from promptdsl.providers.shared.sent_locations import joined_texts
-from promptdsl.providers.shared.two_sided import Dialect, Turns, message_params, write_turns
+from promptdsl.providers.shared.request import (
+    Carrier,
+    Location,
+    Param,
+    Request,
+    about,
+    joined_texts,
+)
+from promptdsl.providers.shared.two_sided import (
+    Dialect,
+    Turns,
+    call_id,
+    message_params,
+    result_id,
+    write_turns,
+)
 
 if TYPE_CHECKING:
     from google.genai.types import ContentDict, GenerateContentConfigDict
@@ -64,7 +86,10 @@ class GeminiPayload(TypedDict):
 
 
 _DIALECT = Dialect(
-    "function_response", text={}, apart=WIRE.results_apart, bound=frozenset({"thought", SIGNATURE})
+    "function_response",
+    text={},
+    apart=GEMINI.results_apart,
+    bound=frozenset({"thought", SIGNATURE}),
 )
 _ROLES = {"user": "user", "assistant": "model"}
 

@@ -14,7 +14,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
-from promptdsl.config.wires.openai import WIRE
+from promptdsl.config.records import OPENAI
 from promptdsl.foundation.errors import DataError, nearest, shown
 from promptdsl.foundation.frozen import (
     EMPTY,
@@ -26,12 +26,12 @@ from promptdsl.foundation.frozen import (
 )
 from promptdsl.foundation.json import JsonObject, write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
+from promptdsl.messages.details import Role
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import Role
-from promptdsl.providers.openai_chat.media import AUDIO, MEDIA_READERS
+from promptdsl.messages.read_blocks import text_block, tool_result_block, tool_use_block
+from promptdsl.providers.openai_chat.parts import AUDIO, MEDIA_READERS, read_settings
 from promptdsl.providers.openai_chat.thoughts import (
     CALL_KEYS,
     STATE_KEYS,
@@ -41,28 +41,28 @@ from promptdsl.providers.openai_chat.thoughts import (
     read_thoughts,
     text_behind,
 )
-from promptdsl.providers.openai_chat.tools import read_settings
 from promptdsl.providers.shared.blocks import ITEM
-from promptdsl.providers.shared.checks import (
-    items,
-    located,
-    located_items,
-    mapping,
-    openai_usage,
-    read_mark,
-    required,
-)
 from promptdsl.providers.shared.openai_parts import LASTING_MARK, MARK
-from promptdsl.providers.shared.other_providers import looks_like, refuse_part
-from promptdsl.providers.shared.read_keys import (
+from promptdsl.providers.shared.reading import (
     FUNCTION,
     MESSAGE_KEYS,
     ReadKeys,
     Shape,
     call_keys,
+    items,
+    joined_answers,
+    located,
+    located_items,
+    looks_like,
+    mapping,
+    openai_usage,
+    payload_of,
+    read_mark,
+    refuse_part,
+    reply_message,
+    required,
     shape,
 )
-from promptdsl.providers.shared.read_turns import joined_answers, payload_of, reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import (
     StreamedReply,
@@ -90,7 +90,7 @@ def read(data: object, facts: ModelFacts | None = None) -> Prompt:
         if payload.get(key):
             raise DataError(f"a Chat payload has no key {key!r}", fix=looks_like(owner))
     messages: list[Message] = []
-    facts = facts or facts_for(None, WIRE.name)
+    facts = facts or facts_for(None, OPENAI.name)
     reader = partial(_read_message, messages, facts)
     is_tagged = facts.thinking_tags is not None
     for index, item in enumerate(items(payload.get("messages"), "messages")):
@@ -107,7 +107,7 @@ def read_response(data: object, facts: ModelFacts | None = None) -> Message:
     if not choices:
         raise DataError("a response without choices", fix="read its error, if it has one")
     choice = mapping(choices[0])
-    facts = facts or facts_for(None, WIRE.name)
+    facts = facts or facts_for(None, OPENAI.name)
     answer = located("choices[0]", partial(_read_message, [], facts), choice.get("message"))
     reason = optional(choice.get("finish_reason"), "finish_reason")
     token_usage = openai_usage(response.get("usage"))

@@ -13,20 +13,20 @@ from promptdsl.config.models import OPEN
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, mapping_or_empty, text_or_empty
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock
-from promptdsl.messages.fast_path import text_block
-from promptdsl.providers.openai_chat.tools import ChatRequest
+from promptdsl.messages.read_blocks import text_block
+from promptdsl.providers.openai_chat.parts import ChatRequest
 from promptdsl.providers.shared.blocks import (
     ITEM,
     ORIGIN_KEY,
     SIGNATURE,
+    is_sendable,
     is_signed,
+    json_copy,
     lose_keys,
     lose_reasoning,
 )
-from promptdsl.providers.shared.clean import is_sendable, json_copy
 from promptdsl.providers.shared.openai_parts import JOINT, ChatLike, is_current, why_foreign
-from promptdsl.providers.shared.request import Location, Param
-from promptdsl.providers.shared.sent_locations import OWN_JOINT, joined_texts
+from promptdsl.providers.shared.request import OWN_JOINT, Location, Param, joined_texts
 from promptdsl.providers.shared.streamed import merge, replace
 
 GEMINI = "gemini"

@@ -16,15 +16,18 @@ from promptdsl.foundation.frozen import EMPTY, mapping_or_empty
 from promptdsl.foundation.unicode import is_blank, is_valid_unicode
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
-from promptdsl.messages.loss import Loss, hint
-from promptdsl.messages.media.source import MediaSource, is_address, plain_type
+from promptdsl.messages.media_type import MediaSource, is_address, plain_type
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_chat.media import (
+from promptdsl.messages.prompt import Loss, Prompt, hint
+from promptdsl.providers.openai_chat.parts import (
     AUDIO,
+    ORIGIN,
+    ChatRequest,
     media_part,
     needs_bytes,
     reads_back_as_unknown,
+    settings_of,
+    tools_of,
 )
 from promptdsl.providers.openai_chat.thoughts import (
     FIELDS,
@@ -32,29 +35,25 @@ from promptdsl.providers.openai_chat.thoughts import (
     send_thoughts,
     signature_for,
 )
-from promptdsl.providers.openai_chat.tools import ORIGIN, ChatRequest, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
     ITEM,
     LOADER,
     SIGNATURE,
-    left_out_as_blank,
-    lose_block,
-    lose_keys,
-    misplaced,
-)
-from promptdsl.providers.shared.cache_marks import longest_mark
-from promptdsl.providers.shared.clean import (
     TEXT_TYPE,
     are_arguments,
     fenced,
     json_copy,
+    left_out_as_blank,
+    lose_block,
+    lose_keys,
     lose_title,
     mended,
+    misplaced,
     text_of_arguments,
     text_of_file,
     with_bytes,
 )
-from promptdsl.providers.shared.ids import exact_id, fitting_id, tool_name
+from promptdsl.providers.shared.cache_marks import longest_mark
 from promptdsl.providers.shared.memory import CachedWrite, spans_to_write
 from promptdsl.providers.shared.openai_parts import (
     MARK,
@@ -71,8 +70,9 @@ from promptdsl.providers.shared.openai_parts import (
     takes_lists,
     trim_answer,
 )
-from promptdsl.providers.shared.other_providers import why_unknown
+from promptdsl.providers.shared.reading import why_unknown
 from promptdsl.providers.shared.request import OPENING, Location, Param
+from promptdsl.providers.shared.two_sided import exact_id, fitting_id, tool_name
 
 if TYPE_CHECKING:
     from openai.types.chat import (

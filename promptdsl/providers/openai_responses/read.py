@@ -9,7 +9,7 @@ from typing import cast
 
 import attrs
 
-from promptdsl.config.wires.openai_responses import WIRE
+from promptdsl.config.records import OPENAI_RESPONSES
 from promptdsl.foundation.errors import DataError, nearest, shown_name
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, list_or_empty, mapping_or_empty
 from promptdsl.foundation.json import JsonObject, JsonValue
@@ -21,32 +21,35 @@ from promptdsl.messages import (
     ToolUseBlock,
     UnknownBlock,
 )
-from promptdsl.messages.details import NO_DETAILS, Details
+from promptdsl.messages.details import NO_DETAILS, Details, Role
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import Role
-from promptdsl.providers.openai_responses.items import (
+from promptdsl.providers.openai_responses.parts import (
     ORIGIN,
     REASONING_KEYS,
     origin_of,
+    read_file,
+    read_image,
     read_origin,
+    read_settings,
     refuse_part,
 )
-from promptdsl.providers.openai_responses.media import read_file, read_image
-from promptdsl.providers.openai_responses.tools import read_settings
-from promptdsl.providers.shared.checks import (
+from promptdsl.providers.shared.openai_parts import MARK
+from promptdsl.providers.shared.reading import (
+    ReadKeys,
+    Shape,
     items,
     located_items,
+    looks_like,
     mapping,
     openai_usage,
+    owner_of_message,
+    reply_message,
     required,
+    shape,
     with_nulls,
 )
-from promptdsl.providers.shared.openai_parts import MARK
-from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
-from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, texts_in
 
@@ -298,8 +301,8 @@ def _read_item(data: object) -> Message:
     else:
         refuse_part(item)
         block = UnknownBlock(item, ORIGIN)
-        if WIRE.nulls.keys() & {str(kind), "computer_call"}:
-            block = UnknownBlock(with_nulls(block.data, WIRE.nulls), ORIGIN)
+        if OPENAI_RESPONSES.nulls.keys() & {str(kind), "computer_call"}:
+            block = UnknownBlock(with_nulls(block.data, OPENAI_RESPONSES.nulls), ORIGIN)
     return message(role, (block,), kind="recorded", details=KEYS.details_of(item, _item_keys))
 
 

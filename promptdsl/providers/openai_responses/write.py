@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.details import NO_DETAILS
-from promptdsl.messages.loss import Loss
-from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_responses.items import (
+from promptdsl.messages.prompt import Loss, Prompt
+from promptdsl.providers.openai_responses.parts import (
     KNOWN_ITEMS,
     REASONING_KEYS,
     ContentDraft,
@@ -23,22 +22,26 @@ from promptdsl.providers.openai_responses.items import (
     is_new_id,
     is_of_responses,
     keeps_id,
+    media_part,
+    needs_bytes,
     origin_of,
     result_id,
+    settings_of,
+    tools_of,
 )
-from promptdsl.providers.openai_responses.media import media_part, needs_bytes
-from promptdsl.providers.openai_responses.tools import settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
+    is_sendable,
+    json_copy,
     left_out_as_blank,
     lose_block,
     lose_keys,
     lose_mark,
     lose_reasoning,
     lose_source,
+    lose_title,
     misplaced,
+    text_of_arguments,
 )
-from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title, text_of_arguments
-from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import CachedWrite, spans_to_write
 from promptdsl.providers.shared.openai_parts import (
     JOINT,
@@ -56,9 +59,9 @@ from promptdsl.providers.shared.openai_parts import (
     trim_answer,
     why_foreign,
 )
-from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Location, Param
-from promptdsl.providers.shared.sent_locations import joined_texts
+from promptdsl.providers.shared.reading import why_unknown
+from promptdsl.providers.shared.request import Location, Param, joined_texts
+from promptdsl.providers.shared.two_sided import tool_name
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam

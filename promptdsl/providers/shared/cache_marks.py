@@ -11,10 +11,10 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.details import FLEETING
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Carrier, Location, Mark, Param, Request
 
 MOST = 4

@@ -1,32 +1,86 @@
-"""The write cache of long conversations: only the new messages of a conversation are written.
-
-The entries of a message depend on earlier messages only. They are kept as a cached write, with the
-state that later messages need, and the next request of the conversation continues from there. A
-cached write fits if the messages are the same objects. The few messages that are made for each
-request, such as the system text, may be equal objects instead.
-
-A cached write is forgotten when the message after it (its anchor, a weak reference) is gone, and
-when the conversation has two longer ones. Read ``Recall.spans`` first.
-"""
+"""The write cache of long conversations, and copies of payloads that share no container."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, count
 from operator import attrgetter, is_not, itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import attrs
 
 from promptdsl.messages import Block, ToolResultBlock
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.details import FLEETING
 from promptdsl.messages.message import Message
-from promptdsl.messages.roles import FLEETING
-from promptdsl.providers.shared.request import Carrier, Mark, Param, Request
-from promptdsl.providers.shared.sent_locations import LocationNotes
+from promptdsl.messages.prompt import Loss
+from promptdsl.providers.shared.request import Carrier, LocationNotes, Mark, Param, Request
 
 if TYPE_CHECKING:
     from promptdsl.tokens.count import TextTokens
     from promptdsl.tokens.payloads import Tally
+
+
+# Fast copies of payloads: a payload that a caller gets shares no container with another one.
+#
+# A payload of 5,000 short messages is copied in 0.9 ms; a plain recursive function takes 1.5 ms.
+
+# An exact type is checked faster than by isinstance(), but a type checker learns less from it.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+
+def fresh(payload: Param) -> Param:
+    """Return a copy of a payload that shares no list and no dictionary with it.
+
+    Only containers are copied; texts, bytes and numbers cannot be changed, and are shared.
+    """
+    copied: Param = _copied(payload)
+    return copied
+
+
+def _copied(value: Any) -> Any:  # Any: a value of JSON, known by its exact type
+    if type(value) is not dict:
+        return _copied_items(value) if type(value) is list else value
+    copied = value.copy()
+    # The keys of a copy stay the same, so values may be replaced during the loop.
+    for key in copied:
+        inner = copied[key]
+        if type(inner) is not str:
+            copied[key] = _copied(inner)
+    return copied
+
+
+def _copied_items(items: list[Any]) -> list[Any]:  # Any: as above
+    """Return a copy of a list; fastest for entries with a single part, which are most common."""
+    copies: list[Any] = []  # Any: as above
+    for item in items:
+        if type(item) is not dict:
+            copies.append(_copied(item))
+            continue
+        copied = item.copy()
+        copies.append(copied)
+        for key in copied:
+            inner = copied[key]
+            if type(inner) is str:
+                continue
+            if type(inner) is list and len(inner) == 1 and type(inner[0]) is dict:
+                part = inner[0].copy()
+                copied[key] = [part]
+                for name in part:
+                    if type(part[name]) is not str:
+                        part[name] = _copied(part[name])
+            else:
+                copied[key] = _copied(inner)
+    return copies
+
+
+# The write cache of long conversations: only the new messages of a conversation are written.
+#
+# The entries of a message depend on earlier messages only. They are kept as a cached write, with
+# the state that later messages need, and the next request of the conversation continues from there.
+# A cached write fits if the messages are the same objects. The few messages that are made for each
+# request, such as the system text, may be equal objects instead.
+#
+# A cached write is forgotten when the message after it (its anchor, a weak reference) is gone, and
+# when the conversation has two longer ones. Read ``Recall.spans`` first.
 
 _kind = attrgetter("kind")
 _FLEETING = frozenset(FLEETING)

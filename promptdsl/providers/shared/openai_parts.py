@@ -15,19 +15,26 @@ from typing import Any
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.wires.openai import WIRE
+from promptdsl.config.records import OPENAI
 from promptdsl.foundation.frozen import is_list, is_mapping, new_list
 from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import ReasoningBlock
-from promptdsl.messages.media.source import MediaSource, data_url, plain_type
+from promptdsl.messages.details import RECORDED_KINDS, SPOKEN_KINDS
+from promptdsl.messages.media_type import MediaSource, data_url, plain_type
 from promptdsl.messages.message import Message
-from promptdsl.messages.roles import RECORDED_KINDS, SPOKEN_KINDS
+from promptdsl.providers.shared.blocks import fenced, file_name
 from promptdsl.providers.shared.cache_marks import choose_marks, ttl_of
-from promptdsl.providers.shared.clean import fenced, file_name
-from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Location, Param, Request
-from promptdsl.providers.shared.sent_locations import OWN_JOINT, joined_texts
+from promptdsl.providers.shared.request import (
+    MODEL_FIRST,
+    OPENING,
+    OWN_JOINT,
+    Location,
+    Param,
+    Request,
+    joined_texts,
+)
 
-MARK = WIRE.mark
+MARK = OPENAI.mark
 LASTING_MARK = "cache_control"
 """The key of a cache mark with a time to live, in Anthropic's format."""
 APART = "apart"

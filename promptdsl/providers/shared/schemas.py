@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.schema_rules import OTHERS, SchemaRules, WordRow, rules_of
+from promptdsl.config.wire import OTHERS, SchemaRules, WordRow, rules_of
 from promptdsl.foundation.frozen import is_list, mapping_or_empty, thawed
 from promptdsl.foundation.json import JsonDict, JsonObject, JsonValue
 from promptdsl.messages.prompt import OutputSchema

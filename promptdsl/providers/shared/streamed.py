@@ -10,7 +10,7 @@ from typing import Any
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import JsonDict, read_json
-from promptdsl.providers.shared.checks import items
+from promptdsl.providers.shared.reading import items
 
 _COMPLETE = {
     "id",

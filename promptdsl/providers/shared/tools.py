@@ -9,26 +9,26 @@ from typing import Any, TypeVar, cast
 
 import attrs
 
-from promptdsl.config.schema_rules import SchemaRules, rules_of
+from promptdsl.config.wire import SchemaRules, rules_of
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import shown
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.foundation.json import ENCODER, JsonDict, JsonObject
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import (
     CHOICES,
+    Loss,
     OutputSchema,
     Prompt,
     RawSetting,
     StoredConversation,
     ToolDefinition,
+    hint,
 )
 from promptdsl.messages.schemas import at_root, is_closed, sizes_of
-from promptdsl.providers.shared.blocks import ITEM
-from promptdsl.providers.shared.checks import mapping, required
-from promptdsl.providers.shared.clean import json_copy, mended, utf8
+from promptdsl.providers.shared.blocks import ITEM, json_copy, mended, utf8
+from promptdsl.providers.shared.reading import mapping, required
 from promptdsl.providers.shared.request import Mark, Param, Request
 from promptdsl.providers.shared.schemas import (
     Fitted,

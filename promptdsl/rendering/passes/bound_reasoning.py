@@ -6,13 +6,19 @@ Source: Anthropic's documentation of preserved thinking.
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
+from promptdsl.foundation.escaping import Label
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.foundation.labelled import Label
-from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node, named_label, walk
 from promptdsl.tree.part_nodes import VolatileNode
-from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode, among_turns
+from promptdsl.tree.turn_nodes import (
+    LazyNode,
+    RecordedNode,
+    RequestOnlyNode,
+    RootNode,
+    TurnNode,
+    among_turns,
+)
 
 
 def check_bound(root: RootNode, config: Resolved, model: str | None) -> None:

@@ -4,14 +4,18 @@ from typing import NamedTuple
 
 import attrs
 
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, LimitNode, NoteNode
+from promptdsl.foundation.source import LibrarySection
 from promptdsl.tree.masks import DEVELOPER, EVENT, EVENT_BLOCK, OPAQUE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Child, Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, SectionNode
 from promptdsl.tree.rewrite import has_content, make_turn, replace, with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
+    ComponentNode,
+    FormatNode,
+    FragmentNode,
+    LimitNode,
+    NoteNode,
     OutputNode,
     RecordedNode,
     RootNode,

@@ -11,10 +11,9 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import OutputSchema, ToolDefinition
-from promptdsl.rendering.text.output_text import mode_of
+from promptdsl.messages.prompt import Loss, OutputSchema, ToolDefinition, hint
+from promptdsl.rendering.text.blocks import mode_of
 from promptdsl.rendering.text.page import longer, with_cache_mark
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Node, make, mark_of

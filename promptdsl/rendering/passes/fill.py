@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.tree.group_nodes import FragmentNode, LazyNode, LimitNode
 from promptdsl.tree.masks import NAMED, OPAQUE
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import rewrite, unique_ids
-from promptdsl.tree.turn_nodes import RootNode
+from promptdsl.tree.turn_nodes import FragmentNode, LazyNode, LimitNode, RootNode
 
 DEEPEST = 100
 """The most rounds of lazies: a lazy may return a part with a lazy in it."""

@@ -5,8 +5,8 @@ from itertools import groupby
 from typing import TypeAlias, cast
 
 from promptdsl.messages import conversation_cache
+from promptdsl.messages.details import CONVERSATION, FLEETING, Kind, Role
 from promptdsl.messages.message import Message
-from promptdsl.messages.roles import CONVERSATION, FLEETING, Kind, Role
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.recorded import cut, first_of, remember
 from promptdsl.tree.rewrite import make_turn, with_content

@@ -4,16 +4,15 @@ from typing import cast
 
 from promptdsl.messages import DataBlock, TextBlock
 from promptdsl.messages.message import Message, leading_systems
-from promptdsl.rendering.text.output_text import prompted_turn
-from promptdsl.tree.data_nodes import data_node
-from promptdsl.tree.group_nodes import FormatNode
+from promptdsl.rendering.text.blocks import prompted_turn
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, make
-from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
+from promptdsl.tree.part_nodes import MediaNode, VerbatimNode, data_node
 from promptdsl.tree.recorded import cut, options_of
 from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
 from promptdsl.tree.turn_nodes import (
     ConsolidatedNode,
+    FormatNode,
     PromptedOutputNode,
     RecordedNode,
     RootNode,

@@ -8,18 +8,17 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import attrs
 
+from promptdsl.foundation.author_text import INTERRUPTED
 from promptdsl.foundation.errors import PairingError, nearest
 from promptdsl.foundation.frozen import new_dict, new_list
-from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock, conversation_cache
 from promptdsl.messages.message import Message, answers_in, only_text, results_in
 from promptdsl.messages.pairing import OpenCalls, Step, calls_in, closes_calls, new_calls, step_of
-from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
-from promptdsl.tree.recorded import cut, first_of, remember
+from promptdsl.tree.recorded import answers_of, calls_of, cut, first_of, remember
 from promptdsl.tree.rewrite import has_content, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode, TurnNode
 

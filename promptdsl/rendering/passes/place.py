@@ -9,17 +9,15 @@ from operator import attrgetter
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.foundation.escaping import inline_line
-from promptdsl.foundation.labelled import labelled
+from promptdsl.foundation.escaping import inline_line, labelled
+from promptdsl.messages.details import CONVERSATION
 from promptdsl.messages.message import Message, answers_in, leading_systems, results_in
 from promptdsl.messages.pairing import calls_in
-from promptdsl.messages.roles import CONVERSATION
 from promptdsl.rendering.text.format import fence, line_in_fence
 from promptdsl.tree import masks
-from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import VerbatimNode
-from promptdsl.tree.recorded import cut
+from promptdsl.tree.recorded import answers_of, calls_of, cut
 from promptdsl.tree.rewrite import has_content, make_turn, mapped_role, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 

@@ -16,11 +16,9 @@ from promptdsl.messages import (
     conversation_cache,
 )
 from promptdsl.messages.conversation_cache import ReadCache, recording_of
+from promptdsl.messages.details import LEADING, Role
 from promptdsl.messages.message import Message, location
-from promptdsl.messages.roles import LEADING, Role
 from promptdsl.tree import masks
-from promptdsl.tree.data_nodes import data_node
-from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, implied, make
 from promptdsl.tree.part_nodes import (
@@ -30,10 +28,17 @@ from promptdsl.tree.part_nodes import (
     TextNode,
     ValueNode,
     VolatileNode,
+    data_node,
 )
 from promptdsl.tree.recorded import options_of
 from promptdsl.tree.rewrite import covering, make_turn, numbered, rewrite, with_content
-from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
+from promptdsl.tree.turn_nodes import (
+    ConversationNode,
+    RecordedNode,
+    RequestOnlyNode,
+    RootNode,
+    TurnNode,
+)
 
 if TYPE_CHECKING:
     from promptdsl.templates.render import RenderedTemplate

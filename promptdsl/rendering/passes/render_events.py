@@ -7,14 +7,20 @@ from typing import cast, get_args
 
 import attrs
 
-from promptdsl.config.delimiters import Delimiter
-from promptdsl.config.transformation import Resolved
+from promptdsl.config.transformation import Delimiter, Resolved
 from promptdsl.foundation.errors import PromptError
-from promptdsl.foundation.escaping import data_text, inline_line, json_text, title
+from promptdsl.foundation.escaping import (
+    Labelled,
+    data_text,
+    inline_line,
+    json_pieces,
+    json_text,
+    labelled,
+    title,
+)
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.guards import json_body
 from promptdsl.foundation.json import ABSENT
-from promptdsl.foundation.labelled import Labelled, json_pieces, labelled
 from promptdsl.messages import EventBlock
 from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence, line_in_fence

@@ -1,10 +1,9 @@
 """Select: removes the parts for another audience."""
 
-from promptdsl.tree.group_nodes import NoteNode
 from promptdsl.tree.masks import AUDIENCE
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import rewrite
-from promptdsl.tree.turn_nodes import RootNode
+from promptdsl.tree.turn_nodes import NoteNode, RootNode
 
 
 def select(root: RootNode, *, audience: str) -> RootNode:

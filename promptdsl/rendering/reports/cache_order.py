@@ -14,20 +14,24 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires import of_all
 from promptdsl.foundation.unicode import equal_start
 from promptdsl.tokens.count import TextTokens
-from promptdsl.tokens.frames import REPLY
+from promptdsl.tokens.encodings import last_cut
 from promptdsl.tokens.payloads import (
     CONTENT_KEYS,
     ENTRY_KEYS,
+    MARKS,
+    REPLY,
     SYSTEM_PATHS,
     TEXT_TYPES,
     TOOL_PATHS,
+    WireObject,
+    WireValue,
+    compact,
+    definitions,
     entries_key,
     entry_tokens,
+    pruned,
     value_at,
 )
-from promptdsl.tokens.safe_cuts import last_cut
-from promptdsl.tokens.tools import definitions
-from promptdsl.tokens.wire_json import MARKS, WireObject, WireValue, compact, pruned
 
 Payload: TypeAlias = WireObject
 

@@ -1,8 +1,4 @@
-"""A request as people read it: one view of it, and its cards, which all formats show.
-
-Read :class:`RequestView` first: it has what is known of a request. A card is a message, a tool or
-the output schema, with labelled texts.
-"""
+"""The cards of a view: a message, a tool or the output schema; and how full the budget is."""
 
 import json
 import re
@@ -21,13 +17,60 @@ from promptdsl.foundation.errors import counted
 from promptdsl.foundation.json import write_json
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, ImageBlock, TextBlock, ToolResultBlock
-from promptdsl.messages.description import described, shown_text
+from promptdsl.messages.blocks import described, shown_text
 from promptdsl.messages.field_checks import Cache
-from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.rendering.reports.budget_use import BudgetUse
+from promptdsl.messages.prompt import Loss, OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.spans import Span
+
+# The use of a budget: its line of text and its bar.
+
+BUDGET_BAR = 40
+"""The width of the bar of a budget, in characters."""
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+@attrs.frozen
+class BudgetUse:
+    """The use of a budget, in tokens."""
+
+    limit: int
+    used: int
+    reserve: int
+    free: int
+
+    def line(self, word: str = "") -> str:
+        """Return the use in words; ``word`` follows the limit."""
+        texts = [f"{self.used:,} of {self.limit:,}{word}"]
+        if self.reserve:
+            texts.append(f"{self.reserve:,} for the answer")
+        texts.append(f"{self.free:,} free" if self.free >= 0 else f"{-self.free:,} too many")
+        return " · ".join(texts)
+
+    def shares(self) -> tuple[float, float]:
+        """Return the shares of the limit that are used, and used or reserved; at most 1."""
+        if not self.limit:
+            return 1, 1
+        return min(self.used / self.limit, 1), min((self.used + self.reserve) / self.limit, 1)
+
+    def bar(self) -> str:
+        """Return a bar: what is used, what is kept for the answer, what is free."""
+        used, taken = (round(share * BUDGET_BAR * 8) for share in self.shares())
+        full = eighths(used / (BUDGET_BAR * 8), BUDGET_BAR).rstrip()
+        reserve = "▒" * (round(taken / 8) - len(full))
+        return f"{full}{reserve}".ljust(BUDGET_BAR, "·")
+
+
+def eighths(share: float, width: int) -> str:
+    """Return a bar of a share, in eighths of a character, padded to a width."""
+    full, rest = divmod(max(round(min(share, 1) * width * 8), 0), 8)
+    return f"{'█' * full}{_EIGHTHS[rest] if rest else ''}".ljust(width)
+
+
+# A request as people read it: one view of it, and its cards, which all formats show.
+#
+# Read :class:`RequestView` first: it has what is known of a request. A card is a message, a tool or
+# the output schema, with labelled texts.
 
 T = TypeVar("T")
 NOT_SENT = "not sent"

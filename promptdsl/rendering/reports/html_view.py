@@ -16,11 +16,10 @@ from typing import Any
 from promptdsl.budget.dropped import in_tokens
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.unicode import visible
-from promptdsl.messages.media.image_size import image_size
-from promptdsl.messages.media.media_type import sniff
-from promptdsl.messages.roles import ROLES
-from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import Card, Piece, RequestView
+from promptdsl.messages.attachment import image_size
+from promptdsl.messages.details import ROLES
+from promptdsl.messages.media_type import sniff
+from promptdsl.rendering.reports.cards import BudgetUse, Card, Piece, RequestView
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000

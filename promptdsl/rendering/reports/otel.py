@@ -20,9 +20,8 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.spans import Span
-from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.node import Node, walk
-from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
+from promptdsl.tree.turn_nodes import ConversationNode, RecordedNode, TurnNode
 
 CONVENTIONS = "0.1.0"
 """The version of the GenAI conventions that the attributes follow."""

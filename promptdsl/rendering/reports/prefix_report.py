@@ -1,15 +1,31 @@
-"""The prefix report: the tokens that two requests share at their beginning, and what ends it."""
+"""What two requests share at their beginning, and the first difference.
 
+Finding the difference comes first; then the report with its tokens.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import accumulate, groupby, takewhile
 from math import ceil
+from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
+from promptdsl.budget.dropped import named
 from promptdsl.config.models import USUAL, facts_for
 from promptdsl.config.wire import CACHED, CacheRule
 from promptdsl.foundation.errors import TargetError
 from promptdsl.foundation.json import JsonDict
+from promptdsl.foundation.source import Source
+from promptdsl.foundation.unicode import equal_start, on_one_line
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
+from promptdsl.messages.details import FLEETING
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.providers.registry import TARGETS
 from promptdsl.rendering.reports.cache_order import (
+    GAP,
     Payload,
     beginning_of,
     beginning_tokens,
@@ -17,10 +33,393 @@ from promptdsl.rendering.reports.cache_order import (
     cache_order,
     shared_by,
 )
-from promptdsl.rendering.reports.first_difference import Difference, first_difference
-from promptdsl.rendering.reports.newly_dropped import newly_dropped
-from promptdsl.rendering.reports.report_input import ReportInput
-from promptdsl.rendering.reports.token_report import total_of
+from promptdsl.rendering.reports.report_input import ReportInput, newly_dropped
+from promptdsl.rendering.reports.token_parts import INLINE, name_of
+from promptdsl.rendering.reports.token_view import total_of
+from promptdsl.rendering.spans import TimelineEntry
+from promptdsl.rendering.text.layout import Segment, WrittenPiece, WrittenTurn
+from promptdsl.rendering.text.page import MARKABLE
+from promptdsl.tree.node import Node
+from promptdsl.tree.part_nodes import FenceNode
+from promptdsl.tree.turn_nodes import RecordedNode
+
+# The first difference: the node in which two prompts differ first, as an author wrote it.
+
+How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
+
+
+@attrs.frozen
+class Difference:
+    """The first part in which two prompts differ.
+
+    ``how`` is ``changed``, ``added``, ``removed``, ``moved``, or ``appended`` after everything
+    else. ``what`` names the part, ``path`` is its address. ``source`` is the line that wrote it, in
+    the first prompt for a part that was removed.
+
+    >>> from promptdsl import Section, System, prefix_report, render
+    >>> one, two = (render(System(Section("role", text))) for text in ("Help.", "Go."))
+    >>> difference = prefix_report(one, two).first
+    >>> difference.how, difference.what, difference.path
+    ('changed', 'section role', 'role')
+    """
+
+    how: How
+    what: str
+    path: str
+    source: Source | None = None
+
+    def to_dict(self) -> JsonDict:
+        """Return the difference as JSON data; ``source`` is left out where it is not known."""
+        row: JsonDict = {"how": self.how, "what": self.what, "path": self.path}
+        return {**row, "source": str(self.source)} if self.source else row
+
+    def __str__(self) -> str:
+        source = f": {self.source}" if self.source else ""
+        return on_one_line(f"{named(self.what, self.path)} was {self.how}{source}")
+
+
+def first_difference(before: ReportInput, after: ReportInput) -> Difference | None:
+    """Return the first difference of two prompts, ``None`` for equal prompts.
+
+    JSON is compared with the order of its keys, as it is sent. Cache marks are not compared.
+    """
+    old, new = before.sent, after.sent
+    tools = _tool_difference(old.tools, new.tools)
+    if tools is not None:
+        return tools
+    output = _output_difference(old.sent_output, new.sent_output)
+    if output is not None:
+        return output
+    # Names of speakers are compared last, because most providers have no names.
+    change = _first_change(
+        map(_content_without_marks, old.messages), map(_content_without_marks, new.messages)
+    ) or _first_change(map(_named_content, old.messages), map(_named_content, new.messages))
+    return None if change is None else _message_difference(before, after, *change)
+
+
+def _first_change(before: Iterable[object], after: Iterable[object]) -> tuple[How, int] | None:
+    """Return the first change from some values to others, and its index."""
+    olds, news = [*before], [*after]
+    index = equal_start(olds, news)
+    if index == len(olds) == len(news):
+        return None
+    if index == len(olds):
+        return "appended", index
+    if index == len(news) or news[index] in olds[index + 1 :]:
+        return "removed", index
+    if olds[index] in news[index + 1 :]:
+        return "added", index
+    return "changed", index
+
+
+def _tool_difference(
+    olds: Sequence[ToolDefinition], news: Sequence[ToolDefinition]
+) -> Difference | None:
+    without_mark = partial(attrs.evolve, cache=None)
+    change = _first_change(*(map(exact, map(without_mark, tools)) for tools in (olds, news)))
+    if change is None:
+        return None
+    how, index = change
+    if how == "removed":
+        return _of_tool(how, olds[index])
+    if how == "appended":
+        return _of_tool("added", news[index])
+    others = {old.name for old in olds} - {olds[index].name}
+    if how == "changed" and news[index].name in others:
+        return _of_tool("moved", news[index])
+    return _of_tool(how, news[index])
+
+
+def _of_tool(how: How, tool: ToolDefinition) -> Difference:
+    return Difference(how, f"tool {tool.name!r}", tool.name, tool.source)
+
+
+def _output_difference(old: OutputSchema | None, new: OutputSchema | None) -> Difference | None:
+    if exact(old) == exact(new):
+        return None
+    if new is None:
+        assert old is not None
+        return Difference("removed", "form of the answer", old.name, old.source)
+    how: How = "added" if old is None else "changed"
+    return Difference(how, "form of the answer", new.name, new.source)
+
+
+# Messages.
+
+
+def _message_difference(
+    before: ReportInput, after: ReportInput, how: How, index: int
+) -> Difference:
+    """Return the difference at the first message that changed."""
+    if how == "added" and before.sent.messages[index].kind in FLEETING:
+        # It comes after all that was added, so it is not at its position in the cache.
+        return Difference("moved", *MessageParts.of(before, index).as_part)
+    if how != "changed":
+        side = before if how == "removed" else after
+        return Difference(how, *MessageParts.of(side, index).as_part)
+    old, new = MessageParts.of(before, index), MessageParts.of(after, index)
+    if old.message.role == new.message.role:
+        return _part_difference(old, new)
+    if old.message.role == "system":
+        return Difference("removed", *old.as_part)
+    return Difference("added" if new.message.role == "system" else how, *new.as_part)
+
+
+def _content_without_marks(message: Message) -> tuple[object, ...]:
+    """Return the role and the content without cache marks.
+
+    Two texts with a cache mark between them are one text.
+    """
+    if message._plain is not None:
+        return message.role, message._plain
+    content: list[object] = []
+    for is_text, blocks in groupby(message.content, lambda block: isinstance(block, TextBlock)):
+        if is_text:
+            content.append(GAP.join([getattr(block, "text", "") for block in blocks]))
+        else:
+            content += map(exact, map(without_cache_marks, blocks))
+    return (message.role, *content)
+
+
+def exact(value: object) -> tuple[object, str]:
+    """Return a key to compare a value with JSON in it: with the order of its keys.
+
+    Python takes mappings in another order to be equal, and ``1``, ``1.0`` and ``True``, too.
+    """
+    return value, repr(value)
+
+
+def _named_content(message: Message) -> tuple[object, ...]:
+    """Return the name of the speaker before the role and the content."""
+    return (message.name, *_content_without_marks(message))
+
+
+# The parts that a message was made of, down to the pieces of its text.
+
+Key: TypeAlias = tuple[str, str]
+"""The name and the address of a part, which identify it in another prompt."""
+
+
+class MessagePart(NamedTuple):
+    """A part that a message was made of: a turn, or a node in it."""
+
+    what: str
+    path: str
+    source: Source | None
+
+    @property
+    def key(self) -> Key:
+        """The name and the address."""
+        return self.what, self.path
+
+
+class TextPiece(NamedTuple):
+    """A piece of the text of a message, with its turn and its number on the turn's page.
+
+    A recorded message has no page: the number is -1 there.
+    """
+
+    text: str
+    turn: WrittenTurn | None
+    number: int = -1
+
+
+@attrs.define(eq=False, slots=False)
+class MessageParts:
+    """A message and its timeline entry, in which it is the message ``number``."""
+
+    node: Node
+    entry: TimelineEntry
+    number: int
+    message: Message
+
+    @classmethod
+    def of(cls, report_input: ReportInput, index: int) -> "MessageParts":
+        """Return the parts of the message with this index."""
+        entries = report_input.timeline()
+        number = bisect_right(entries, index, key=lambda entry: entry.messages)
+        first = entries[number - 1].messages if number else 0
+        message = report_input.sent.messages[index]
+        return cls(report_input.tree.content[number], entries[number], index - first, message)
+
+    @property
+    def as_part(self) -> MessagePart:
+        """The message itself."""
+        node, turns = self.node, self.entry.turns
+        if isinstance(node, RecordedNode):
+            path = f"history[{node.start + self.number}]"
+            return MessagePart(f"{self.message.role} message", path, node.source)
+        path = turns[0].address if len(turns) == 1 else ""
+        return MessagePart(name_of(node), path, node.source)
+
+    @cached_property
+    def pieces(self) -> list[TextPiece]:
+        """The pieces of the message; a block other than text is one piece."""
+        pieces: list[TextPiece] = []
+        if isinstance(self.node, RecordedNode):
+            pieces += [TextPiece(text, None) for text in _texts(_segments(self.message.content))]
+        for turn in self.entry.turns:
+            if turn.page is None:
+                pieces += [TextPiece(text, turn) for text in _texts(_segments(turn.blocks))]
+            else:
+                texts = enumerate(_texts(turn.page.segments))
+                pieces += [TextPiece(text, turn, number) for number, text in texts]
+        return pieces
+
+    @property
+    def text(self) -> str:
+        """The text of all pieces."""
+        return "".join([piece.text for piece in self.pieces])
+
+    def around(self, length: int) -> list[MessagePart]:
+        """Return the parts around the character after so many, innermost first.
+
+        Plain text counts as the part around it. After the last character there are no parts.
+        """
+        ends = [*accumulate(len(piece.text) for piece in self.pieces)]
+        index = bisect_right(ends, length)
+        if index == len(ends):
+            return []
+        _, turn, number = self.pieces[index]
+        if turn is None or number < 0:
+            return [self._turn_part(turn)]
+        containers = [
+            part
+            for part in reversed(turn.nodes)
+            if part.page is turn.page
+            and part.start <= number < part.end
+            and not isinstance(part.node, FenceNode)
+        ]
+        around = [
+            *(MessagePart(name_of(part.node), part.path, part.node.source) for part in containers),
+            self._turn_part(turn),
+        ]
+        if containers and isinstance(containers[0].node, INLINE):
+            text, outer, *others = around
+            return [outer._replace(source=text.source or outer.source), *others]
+        return around
+
+    def starts_of(self, key: Key) -> list[int]:
+        """Return where the parts with a key begin, in characters of the message."""
+        starts = accumulate((len(piece.text) for piece in self.pieces), initial=0)
+        numbers = {
+            (id(turn), part.start)
+            for turn in self.entry.turns
+            for part in turn.nodes
+            if part.page is turn.page and (name_of(part.node), part.path) == key
+        }
+        pairs = zip(starts, self.pieces, strict=False)
+        return [start for start, piece in pairs if (id(piece.turn), piece.number) in numbers]
+
+    def _turn_part(self, turn: WrittenTurn | None) -> MessagePart:
+        """Return the part of a turn; a turn that is not merged is the complete message."""
+        if turn is None or len(self.entry.turns) == 1:
+            return self.as_part
+        return MessagePart(name_of(turn.node), turn.address, turn.node.source)
+
+    def keys(self) -> set[Key]:
+        """Return the keys of all parts of the message."""
+        keys = {self.as_part.key}
+        for turn in self.entry.turns:
+            keys.add(self._turn_part(turn).key)
+            keys |= {(name_of(part.node), part.path) for part in turn.nodes}
+        return keys
+
+
+def _texts(segments: Iterable[Segment]) -> Iterator[str]:
+    """Yield pieces as texts to compare; a segment of text after another begins with a gap."""
+    after_text = False
+    for segment in segments:
+        if segment.block is None or isinstance(segment.block, TextBlock):
+            first, *others = [piece.text for piece in segment.pieces]
+            yield GAP + first if after_text else first
+            yield from others
+            after_text = True
+        else:
+            yield repr(without_cache_marks(segment.block))
+            after_text = False
+
+
+def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:
+    for block in blocks:
+        yield Segment(block, [WrittenPiece(getattr(block, "text", ""), None, "conversation")], 0)
+
+
+def without_cache_marks(block: Block) -> Block:
+    """Return a block without cache marks, also in the blocks it holds."""
+    if isinstance(block, ToolResultBlock):
+        block = attrs.evolve(block, content=tuple(map(without_cache_marks, block.content)))
+    if isinstance(block, MARKABLE) and block.cache:
+        return attrs.evolve(block, cache=None)
+    return block
+
+
+def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
+    length = equal_start(before.text, after.text)
+    olds, news = before.around(length), after.around(length)
+    old_keys, new_keys = before.keys(), after.keys()
+    if not olds:
+        return _grown("added", news or [after.as_part], old_keys)
+    if not news:
+        return _grown("removed", olds, new_keys)
+    # Did the next part move inside the message, or is it new?
+    was_there, is_there = news[0].key in old_keys, olds[0].key in new_keys
+    if olds[0].key == news[0].key or not (was_there or is_there):
+        return Difference("changed", *news[0])
+    if was_there and is_there:
+        same = _same_start(after, before, news, length) or _same_start(before, after, olds, length)
+        same = same or _continued(after, news, length) or _continued(before, olds, length)
+        if same:
+            return Difference("changed", *same)
+        return Difference("moved", *news[0])
+    if was_there:
+        return Difference("removed", *_outermost(olds, new_keys))
+    return Difference("added", *_outermost(news, old_keys))
+
+
+def _same_start(
+    message: MessageParts, other: MessageParts, around: Sequence[MessagePart], length: int
+) -> MessagePart | None:
+    """Return the part around a character that begins in both: it became longer or shorter there.
+
+    Of several parts with one name, such as items, one that begins elsewhere is new in its parent.
+    """
+    for part in around:
+        starts = message.starts_of(part.key)
+        if starts and starts[bisect_right(starts, length) - 1] in other.starts_of(part.key):
+            return part
+        if len(starts) < 2:
+            break
+    return None
+
+
+def _continued(
+    message: MessageParts, around: Sequence[MessagePart], length: int
+) -> MessagePart | None:
+    """Return the turn whose own text goes on at a character: it is longer than in the other."""
+    is_text_of_turn = length > 0 and len(around) == 1
+    return around[0] if is_text_of_turn and message.around(length - 1) == [*around] else None
+
+
+def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
+    """Return the largest part around a piece that is not in the other prompt."""
+    unknown = [*takewhile(lambda part: part.key not in keys, around)]
+    return unknown[-1] if unknown else around[0]
+
+
+def _grown(how: How, around: Sequence[MessagePart], keys: set[Key]) -> Difference:
+    """Return the difference where one prompt continues after the end of the other one.
+
+    ``keys`` are those of the parts of the other prompt. A part that both have became longer or
+    shorter.
+    """
+    part = _outermost(around, keys)
+    if part.key in keys:
+        return Difference("changed", *part)
+    return Difference(how, *part)
+
+
+# The prefix report: the tokens that two requests share at their beginning, and what ends it.
 
 
 @attrs.frozen(eq=False)

@@ -1,13 +1,17 @@
-"""A record: what was sent in a request, and why, as one JSON value that can be kept and printed."""
+"""The record of a render: what was sent, and why, as JSON.
+
+In this order: a record without content, paths relative to the root, the record.
+"""
 
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from html import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import attrs
 
@@ -15,27 +19,196 @@ from promptdsl.budget.dropped import Dropped, named
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, OptionError, counted, shown
 from promptdsl.foundation.files import atomic_writer, checked_path
-from promptdsl.foundation.frozen import is_mapping, json_leaf, plain
+from promptdsl.foundation.frozen import is_list, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import Source, author, public_api
+from promptdsl.foundation.source import LibrarySection, Source, author, public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import TextBlock, ToolResultBlock
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.rendering.reports.bare_record import bare_record
-from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import RequestView
+from promptdsl.messages.prompt import CHOICES, Loss, OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendering.reports.cards import BudgetUse, RequestView
+from promptdsl.rendering.reports.dropped_parts import located_dropped
 from promptdsl.rendering.reports.html_view import html_view
-from promptdsl.rendering.reports.shown_dropped import located_dropped
-from promptdsl.rendering.reports.source_root import with_complete_sources
-from promptdsl.rendering.reports.text_margin import text_lines
-from promptdsl.rendering.reports.text_view import Paint, unstyled
+from promptdsl.rendering.reports.text_view import Paint, text_lines, unstyled
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_view import MOST, TokenView, shown_parts
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_text
+
+# A record without content: no text, name, id and file. What is not listed here is left out.
+
+COUNTS = ("total", "label", "method", "typical", "tools", "form", "savings")
+"""The keys of the counts in the tokens of a record."""
+
+
+def bare_record(data: Any) -> JsonDict:  # Any: JSON data
+    """Return the data of a record without content."""
+    bare: JsonDict = _kept(data, KEPT)
+    return {**bare, "content": False}
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _kept(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
+    """Return the keys of data that a plan has.
+
+    Each is what a function returns for it, what a plan of its own leaves, or a constant.
+    """
+    if callable(plan):
+        return plan(value)
+    if value is None or not isinstance(plan, dict):
+        return value and plan
+    if is_list(value):
+        return [_kept(item, plan) for item in value]
+    keys = cast("dict[str, object]", plan)
+    return {key: _kept(value[key], inner) for key, inner in keys.items() if key in value}
+
+
+def _bare_blocks(blocks: Sequence[JsonDict]) -> list[JsonDict]:
+    return [
+        _kept(block, BLOCK) if block["type"] in CLASSES else {"type": "unknown"} for block in blocks
+    ]
+
+
+def _bare_settings(rows: JsonDict) -> JsonDict:
+    """Return settings without the ends of delimiters."""
+    return {
+        key: {**row, **({"value": None} if is_list(row.get("value")) else {})}
+        for key, row in rows.items()
+        if is_mapping(row)
+    }
+
+
+def _choice(choice: str | None) -> str | None:
+    return choice if choice in CHOICES else None
+
+
+def _kind(what: str) -> str:
+    """Return the kind of a part, and of a section its id."""
+    return what if what.startswith("section ") else re.split(" ['\"]", what)[0]
+
+
+BLOCK: Mapping[str, object] = {
+    **dict.fromkeys(("type", "cache", "is_error", "error_type"), _same),
+    "content": _bare_blocks,
+}
+_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache", "tokens")
+_PART = {
+    "what": _kind,
+    **dict.fromkeys(
+        ("depth", "tokens", "cache", "priority", "message", "at", "range", "assumed"), _same
+    ),
+}
+KEPT: Mapping[str, object] = {
+    **dict.fromkeys(
+        ("format", "content", "digest", "model", "budget", "libraries", "sent", "sent_as"), _same
+    ),
+    "messages": {"role": _same, "kind": _same, "content": _bare_blocks},
+    "outline": [],
+    "spans": dict.fromkeys(_SPAN, _same),
+    "tokens": {
+        **dict.fromkeys((*COUNTS, "messages"), _same),
+        "parts": {**_PART, "dropped": ""},
+    },
+    "dropped": _PART,
+    "losses": dict.fromkeys(("kind", "name", "at"), _same),
+    "tools": {"cache": _same},
+    "tool_choice": _choice,
+    "output": {"strict": _same},
+    "settings": _bare_settings,
+    "inputs": None,
+}
+
+
+# The root of a record: the folder to which the files of its sources are relative.
+
+_COMPLETE = re.compile(r"[/\\<]|[A-Za-z]:[/\\]")
+"""The beginning of a file that is not relative to the root; ``<stdin>`` is no file."""
+_TOP = re.compile(r"(?:[A-Za-z]:|[/\\]{2}[^/\\]+)?[/\\]*[^/\\]+[/\\]")
+"""The beginning of a complete path: its drive and its first folder."""
+_ROWS = ("outline", "spans", "dropped", "losses", "tools")
+"""The keys of a record whose rows have a source."""
+
+
+def shorten_sources(data: JsonDict) -> None:
+    """Add the root to a new record, and make its sources relative to it.
+
+    The root ends with a separator, so a file is the root and the rest. It is the longest folder
+    that has all files below the first folder in which most of them are. Files outside of it stay
+    as they are. There is no root if a source is relative already.
+    """
+    rows = [row for row in _rows_of(data) if "source" in row]
+    sources = {row["source"] for row in rows}
+    root = _root_of(sources)
+    if not root:
+        return
+    data["root"] = root
+    short = {source: _relative(source, root) for source in sources}
+    for row in rows:
+        row["source"] = short[row["source"]]
+
+
+def with_complete_sources(data: Mapping[str, Any]) -> Mapping[str, Any]:  # Any: JSON data
+    """Return a record in which each source has its complete file; the record does not change."""
+    root = data.get("root")
+    if root is None:
+        return data
+
+    def complete(rows: Iterable[JsonDict]) -> list[JsonDict]:
+        return [
+            {**row, "source": root + row["source"]}
+            if "source" in row and not _COMPLETE.match(row["source"])
+            else row
+            for row in rows
+        ]
+
+    changed: JsonDict = {key: complete(data[key]) for key in _ROWS}
+    if data["tokens"] is not None:
+        lists = {key: complete(data["tokens"].get(key, ())) for key in ("sources", "parts")}
+        changed["tokens"] = {**data["tokens"], **lists}
+    if data["output"] is not None:
+        (changed["output"],) = complete([data["output"]])
+    return {**data, **changed}
+
+
+def _rows_of(data: JsonDict) -> Iterator[JsonDict]:
+    for key in _ROWS:
+        yield from data[key]
+    tokens: JsonDict = data["tokens"] or {}
+    for key in ("sources", "parts"):
+        yield from tokens.get(key, ())
+    yield data["output"] or {}
+
+
+def _root_of(sources: Iterable[str]) -> str:
+    """Return the root of sources, which ends with a separator; empty if there is none."""
+    files = [source.rpartition(":")[0] for source in sources if not source.startswith("<")]
+    tops = [_TOP.match(file) if _COMPLETE.match(file) else None for file in files]
+    if not all(tops):
+        return ""
+    counts = Counter(top[0] for top in tops if top)
+    if not counts:
+        return ""
+    top = max(counts, key=lambda name: (counts[name], name))
+    inside = sorted(file for file in files if file.startswith(top))
+    # What the first and the last of sorted files have in common, all of them have.
+    first, last = inside[0], inside[-1]
+    same = next(
+        (n for n, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) > 1), -1
+    )
+    common = first if same < 0 else first[:same]
+    return common[: max(common.rfind("/"), common.rfind("\\")) + 1]
+
+
+def _relative(source: str, root: str) -> str:
+    rest = source.removeprefix(root)
+    return source if _COMPLETE.match(rest) else rest
+
+
+# A record: what was sent in a request, and why, as one JSON value that can be kept and printed.
 
 FORMAT = "1.1"
 """The version of the format of a record."""

@@ -11,26 +11,27 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.budget.dropped import Dropped
-from promptdsl.config.delimiters import Delimiter
 from promptdsl.config.model_facts import ModelFacts, TokenFactors
+from promptdsl.config.transformation import Delimiter
 from promptdsl.foundation.errors import OptionError
 from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import JsonDict
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import LibrarySection, Source, author
 from promptdsl.foundation.unicode import is_valid_unicode
-from promptdsl.messages.blocks import ToolResultBlock
-from promptdsl.messages.description import shown_text
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.blocks import ToolResultBlock, shown_text
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.rendering.reports.bare_record import COUNTS, bare_record
+from promptdsl.messages.prompt import Loss, OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.cache_order import Payload
-from promptdsl.rendering.reports.record import FORMAT, PromptRecord
+from promptdsl.rendering.reports.record import (
+    COUNTS,
+    FORMAT,
+    PromptRecord,
+    bare_record,
+    shorten_sources,
+)
 from promptdsl.rendering.reports.report_input import ReportInput
-from promptdsl.rendering.reports.source_root import shorten_sources
 from promptdsl.rendering.reports.token_parts import TokenPart
-from promptdsl.rendering.reports.token_report import TokenReport
+from promptdsl.rendering.reports.token_view import TokenReport
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.outline import outline_rows

@@ -1,30 +1,36 @@
-"""The input of all reports: the tree, the messages and the payload of a render."""
+"""What all reports read of a result: its messages, tokens, and what was dropped."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import attrs
 
 from promptdsl.budget.budget import Budget
-from promptdsl.budget.dropped import Dropped
-from promptdsl.budget.slots import reserved
+from promptdsl.budget.dropped import Dropped, described
+from promptdsl.budget.units import reserved
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.json import JsonDict
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.messages import Block, ToolResultBlock
-from promptdsl.messages.loss import Loss
+from promptdsl.foundation.source import LibrarySection, Source
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message, open_calls
-from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.shared.sent_locations import SentLocation
+from promptdsl.messages.prompt import Loss, Prompt
+from promptdsl.providers.shared.request import SentLocation
 from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
-from promptdsl.rendering.reports.budget_use import BudgetUse
+from promptdsl.rendering.passes.pair import removed_by_pairing
 from promptdsl.rendering.reports.cache_order import Payload
-from promptdsl.rendering.reports.cards import or_none_on_error
+from promptdsl.rendering.reports.cards import BudgetUse, or_none_on_error
 from promptdsl.rendering.spans import Span, TimelineEntry
 from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.rendering.text.lower import lower
 from promptdsl.tokens import Tokens
-from promptdsl.tree.turn_nodes import RootNode
+from promptdsl.tokens.payloads import block_tokens
+from promptdsl.tree.node import walk
+from promptdsl.tree.rewrite import with_content
+from promptdsl.tree.turn_nodes import ConversationNode, RecordedNode, RootNode
+
+# The input of all reports: the tree, the messages and the payload of a render.
 
 
 @attrs.frozen(eq=False)
@@ -173,3 +179,98 @@ def _sent_block(
     if row is None or not isinstance(block, ToolResultBlock) or not block.content:
         return row
     return {**row, "inner": [rows.get((*at, inner)) for inner in range(len(block.content))]}
+
+
+# The calls and results that pairing removed, each with its text, as dropped parts.
+
+
+def dropped_by_pairing(root: RootNode, report_input: ReportInput) -> tuple[Dropped, ...]:
+    """Return the calls and results that pairing removes from a tree, in document order."""
+    config = report_input.config
+    if config.tool_pairing in ("error", "keep"):
+        return ()
+    removed = removed_by_pairing(root, mode=config.tool_pairing)
+    turns = with_content(root, tuple(part.turn for part in removed))
+    messages, _, _ = lower(turns, config=config, media_roots=report_input.media_roots)
+    dropped: list[Dropped] = []
+    for part, message in zip(removed, messages, strict=True):
+        (block,) = message.content
+        count = block_tokens(block, report_input.tokens, report_input.facts)
+        what, text = _described_block(block)
+        _, address = part.location
+        dropped.append(Dropped(what, address, count, None, part.why, part.source, text))
+    return tuple(dropped)
+
+
+def _described_block(block: Block) -> tuple[str, str]:
+    if isinstance(block, ToolUseBlock):
+        return f"call {block.id!r}", f"{block.name}({block.arguments})"
+    if not isinstance(block, ToolResultBlock):
+        return block.type, ""
+    texts = [
+        inner.text if isinstance(inner, TextBlock) else f"[{inner.type}]" for inner in block.content
+    ]
+    return f"result {block.tool_use_id!r}", "\n\n".join(texts)
+
+
+# The tokens that a request had, and that were dropped, cut or cleared in a later one.
+
+RecordedAddress: TypeAlias = tuple[Source | None, int]
+"""The line of a history, and the index of a message in it."""
+
+
+def newly_dropped(before: ReportInput, after: ReportInput) -> int:
+    """Return the tokens of the first request that were dropped, cut or cleared in the second.
+
+    A recorded message counts with the tokens that the first request sent of it. What is only in the
+    second prompt does not count, nor what the first request had dropped, too.
+    """
+    if not after.dropped():
+        return 0
+    olds, news = dict(_recorded(before)), dict(_recorded(after))
+    counts, new_counts = _sent_counts(before), _sent_counts(after)
+    total = sum(
+        max(count - new_counts.get(address, 0), 0)
+        for address, count in counts.items()
+        if address in news and olds.get(address) == news[address]
+    )
+    parts = {(described(node), node.source) for node, _ in walk(before.stages["read"])}
+    dropped = {(part.what, part.path): part.tokens for part in before.dropped()}
+    for part in after.dropped():
+        if (part.what, part.source) in parts and not _is_recorded(part):
+            total += max(part.tokens - dropped.get((part.what, part.path), 0), 0)
+    return total
+
+
+def _recorded(report_input: ReportInput) -> Iterator[tuple[RecordedAddress, Message]]:
+    """Yield the recorded messages of a prompt before any is dropped, by address."""
+    for run, _ in walk(report_input.stages["read"]):
+        if isinstance(run, RecordedNode):
+            for number, message in enumerate(run.items, run.start):
+                yield (run.source, number), message
+
+
+def _sent_counts(report_input: ReportInput) -> dict[RecordedAddress, int]:
+    """Return the tokens of the recorded messages that are sent, by address."""
+    counts, by_address, start = report_input.counts(), dict[RecordedAddress, int](), 0
+    for node, entry in zip(report_input.tree.content, report_input.timeline(), strict=True):
+        if isinstance(node, RecordedNode):
+            for number, count in enumerate(counts[start : entry.messages], node.start):
+                by_address[node.source, number] = count
+        start = entry.messages
+    return by_address
+
+
+def _is_recorded(part: Dropped) -> bool:
+    """Return whether a dropped part consists of recorded messages, or of calls and results."""
+    if part.what.startswith(("call ", "result ")):
+        return True
+    return any(
+        isinstance(item, Message)
+        or (isinstance(item, ConversationNode) and all(_are_recorded(item)))
+        for item in part.gone
+    )
+
+
+def _are_recorded(history: ConversationNode) -> Iterator[bool]:
+    return (isinstance(part, RecordedNode) for part in history.content)

@@ -12,8 +12,7 @@ import attrs
 
 from promptdsl.budget.dropped import described
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import Source
+from promptdsl.foundation.source import LibrarySection, Source
 from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
@@ -22,9 +21,14 @@ from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.spans import Span, TimelineEntry, joined
 from promptdsl.rendering.text.layout import WrittenNode, WrittenPiece, WrittenTurn
 from promptdsl.tokens import Tokens
-from promptdsl.tokens.messages import assumes_size, block_tokens
-from promptdsl.tokens.tools import TOOLS_TEXT, output_tokens, tool_tokens, tools_frame
-from promptdsl.tree.group_nodes import ComponentNode, FragmentNode
+from promptdsl.tokens.payloads import (
+    TOOLS_TEXT,
+    assumes_size,
+    block_tokens,
+    output_tokens,
+    tool_tokens,
+    tools_frame,
+)
 from promptdsl.tree.node import Node, label, mark_of
 from promptdsl.tree.part_nodes import (
     FenceNode,
@@ -39,7 +43,9 @@ from promptdsl.tree.part_nodes import (
 )
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
+    ComponentNode,
     ConsolidatedNode,
+    FragmentNode,
     MergedNode,
     RecordedNode,
     ToolTurnNode,

@@ -1,5 +1,6 @@
-"""Recorded blocks, made ready to be sent, and the blocks of parts that hold data."""
+"""Recorded blocks, made ready to be sent, and parts that hold data; the output schema as text."""
 
+import json
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
@@ -9,9 +10,11 @@ from typing import TypeAlias
 
 import attrs
 
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import FormatBlock
-from promptdsl.foundation.errors import ContentError
+from promptdsl.foundation.errors import ContentError, OptionError
 from promptdsl.foundation.escaping import text_of
+from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import Source, note_caller
@@ -27,13 +30,65 @@ from promptdsl.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from promptdsl.messages.description import default_text
-from promptdsl.messages.fast_path import text_block
-from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.blocks import default_text
+from promptdsl.messages.media_type import MediaSource
 from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import OutputMode, OutputSchema
+from promptdsl.messages.read_blocks import text_block
 from promptdsl.rendering.text.encode import NoteLoss, StringRules, written
-from promptdsl.tree.node import Node
-from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, ValueNode
+from promptdsl.tree.masks import SYSTEM, TEXT
+from promptdsl.tree.node import DEFAULTS, Node, make
+from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, ValueNode, VerbatimNode
+from promptdsl.tree.rewrite import make_turn
+from promptdsl.tree.turn_nodes import OutputNode, PromptedOutputNode, TurnNode
+
+# The output schema as text of the prompt, for targets that take no output schema.
+
+REQUEST = "Answer with one JSON value that fits this JSON schema, and with nothing else:"
+
+
+def mode_of(node: OutputNode, facts: ModelFacts) -> tuple[OutputMode, str]:
+    """Return how the output schema is sent, and the reason if it is text of the prompt.
+
+    Raises :class:`OptionError` if the author wants a setting of the request, and the target takes
+    none.
+    """
+    mode = node.schema.mode
+    if mode == "prompted":
+        return "prompted", ""
+    if facts.provider is None:
+        return "native", ""
+    from promptdsl.providers.shared.schemas import why_not_native
+
+    why = why_not_native(node.schema, facts)
+    if why and mode == "native":
+        fix = "leave mode out, so that it is sent as text where it has to be"
+        raise OptionError(f"Output(mode='native'): {why}", fix=fix, at=(node.source,))
+    return ("prompted", why) if why else ("native", "")
+
+
+def prompted_text(output: OutputSchema) -> str:
+    """Return the text that asks for an answer that fits a schema; equal for equal schemas.
+
+    The schema is on one line, and has no tags.
+    """
+    schema = thawed(output.schema)
+    texts = [output.description, schema.get("description")]
+    if output.description is not None:
+        schema = {**schema, "description": "\n\n".join(str(text) for text in texts if text)}
+    text = json.dumps(schema, ensure_ascii=False).replace("<", "\\u003c")
+    return f"{REQUEST}\n\n{text}"
+
+
+def prompted_turn(node: PromptedOutputNode) -> TurnNode:
+    """Return the system turn with the output schema as text, with the line of its author."""
+    text = make(VerbatimNode, mask=TEXT, at=node, text=prompted_text(node.schema))
+    return make_turn(
+        TurnNode, (text,), SYSTEM, at=node, role="system", kind="written", options=DEFAULTS
+    )
+
+
+# Recorded blocks, made ready to be sent, and the blocks of parts that hold data.
 
 MediaRoots: TypeAlias = tuple[str | os.PathLike[str], ...]
 """The folders that data may name files in."""
@@ -87,7 +142,7 @@ def sendable_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced)
         replaced()
         return attrs.evolve(block, text=text)
     if isinstance(block, MediaBlock) and block.source.kind == "path":
-        from promptdsl.messages.media.attachment import read_path
+        from promptdsl.messages.attachment import read_path
 
         return with_bytes(block, read_path(block.source, media_roots, block.type))
     if isinstance(block, ToolResultBlock):
@@ -104,7 +159,7 @@ def with_bytes(block: MediaBlock, source: MediaSource) -> MediaBlock:
     """Return an attachment with its bytes; a document without a title gets the name of its file."""
     if block.title is not None or not block.is_document:
         return attrs.evolve(block, source=source)
-    from promptdsl.messages.media.media_type import file_name
+    from promptdsl.messages.media_type import file_name
 
     return attrs.evolve(block, source=source, title=file_name(block.source.value) or None)
 

@@ -6,11 +6,11 @@ A format returns a frame for each container. ``TextFormat`` is either of the two
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
-from promptdsl.config.delimiters import Delimiter
+from promptdsl.config.transformation import Delimiter
 from promptdsl.foundation.escaping import attribute, code_fences, field
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Position, Source
-from promptdsl.rendering.text.pieces import PieceKind
+from promptdsl.rendering.text.layout import PieceKind
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import FenceNode

@@ -5,15 +5,13 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from promptdsl.foundation.author_text import UNTRUSTED_NOTE, Trusted
 from promptdsl.foundation.errors import ContentError, MediaError
-from promptdsl.foundation.escaping import attribute, body, data_text
+from promptdsl.foundation.escaping import Labelled, attribute, body, data_text
 from promptdsl.foundation.guards import guard, json_body, minimal_body, written_tags
-from promptdsl.foundation.labelled import Labelled
-from promptdsl.foundation.notice import UNTRUSTED_NOTE
 from promptdsl.foundation.tables import TABLE_TAGS, cell_locations, table_text
-from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import Block, TextBlock
-from promptdsl.messages.loss import hint
+from promptdsl.messages.prompt import hint
 from promptdsl.rendering.text.blocks import (
     MediaRoots,
     code_of,
@@ -24,9 +22,7 @@ from promptdsl.rendering.text.blocks import (
 )
 from promptdsl.rendering.text.encode import StringRules, kind_of, notice, texts_in, written
 from promptdsl.rendering.text.format import TextFormat, TextFrame
-from promptdsl.rendering.text.joined import is_own_block
-from promptdsl.rendering.text.page import Framed, OpenPart, TextState, margin
-from promptdsl.rendering.text.pieces import (
+from promptdsl.rendering.text.layout import (
     PieceKind,
     SpanKind,
     TextRun,
@@ -34,6 +30,7 @@ from promptdsl.rendering.text.pieces import (
     inserted,
     value_run,
 )
+from promptdsl.rendering.text.page import Framed, OpenPart, TextState, is_own_block, margin
 from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.part_nodes import (
     CodeNode,

@@ -15,11 +15,10 @@ from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin, named
-from promptdsl.messages.fast_path import text_block, tool_result_block
 from promptdsl.messages.field_checks import Cache
-from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, message, spoken
-from promptdsl.messages.prompt import Joints
+from promptdsl.messages.prompt import Joints, Loss, hint
+from promptdsl.messages.read_blocks import text_block, tool_result_block
 from promptdsl.rendering.text.blocks import MediaRoots, as_text, guarded_block
 from promptdsl.rendering.text.encode import (
     FENCED,
@@ -27,9 +26,10 @@ from promptdsl.rendering.text.encode import (
     SPEECH,
     AuthorTags,
     StringRules,
+    code_in,
 )
 from promptdsl.rendering.text.format import BETWEEN, FORMATS
-from promptdsl.rendering.text.neighbours import code_in
+from promptdsl.rendering.text.layout import Layout, address_of
 from promptdsl.rendering.text.page import (
     MARKABLE,
     Page,
@@ -37,16 +37,14 @@ from promptdsl.rendering.text.page import (
     TurnText,
     with_cache_mark,
 )
-from promptdsl.rendering.text.pieces import Layout, address_of
 from promptdsl.rendering.text.reserved_tags import tags_of
-from promptdsl.rendering.text.walk import ONLY_TITLED
-from promptdsl.rendering.text.ways import instructions, only_string, way_of
-from promptdsl.tree.group_nodes import FragmentNode
+from promptdsl.rendering.text.walk import ONLY_TITLED, instructions, only_string, way_of
 from promptdsl.tree.masks import OPAQUE, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, mark_of
 from promptdsl.tree.part_nodes import ToolUseNode
 from promptdsl.tree.turn_nodes import (
     ConsolidatedNode,
+    FragmentNode,
     MergedNode,
     RecordedNode,
     ToolTurnNode,

@@ -8,18 +8,16 @@ import attrs
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.frozen import new_set
 from promptdsl.foundation.guards import WrittenTags, fold, has_bracket, written_tags
-from promptdsl.rendering.text.encode import AuthorTags, author_text_of
+from promptdsl.rendering.text.encode import AuthorTags, author_text_of, code_in
 from promptdsl.rendering.text.format import FORMATS, TextFormat
 from promptdsl.rendering.text.leaves import LEAVES
-from promptdsl.rendering.text.neighbours import code_in
 from promptdsl.rendering.text.page import Framed
 from promptdsl.rendering.text.walk import CONTAINERS
-from promptdsl.tree.group_nodes import FormatNode, FragmentNode
 from promptdsl.tree.masks import OPAQUE, REQUEST, SECTION, SPOKEN, SYSTEM, TURN
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode, VerbatimNode
 from promptdsl.tree.rewrite import replace, rewrite
-from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode
+from promptdsl.tree.turn_nodes import FormatNode, FragmentNode, RequestOnlyNode, RootNode
 
 
 @attrs.define(eq=False)

@@ -1,0 +1,444 @@
+"""What a budget does to recorded conversations and to limited texts, before it drops parts.
+
+In this order: tool results that are cut or cleared, a provider's compaction, and limits of texts.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import is_not
+from typing import TypeAlias
+
+import attrs
+
+from promptdsl.budget.budget import Measure
+from promptdsl.budget.dropped import Dropped, in_tokens
+from promptdsl.budget.edited_history import (
+    EditedHistory,
+    Ranges,
+    edited_run,
+    pinned_messages,
+    pinned_ranges,
+    uncleared,
+    united,
+)
+from promptdsl.budget.histories import Exchanges, measure_history
+from promptdsl.budget.tool_results import Clearing, Leaves, capped_messages, clearing_of
+from promptdsl.config.wire import Wire
+from promptdsl.config.wires import compacts, wire_of
+from promptdsl.messages import ToolUseBlock, UnknownBlock
+from promptdsl.messages.conversation_cache import ReadCache
+from promptdsl.messages.message import Message
+from promptdsl.tokens.payloads import message_tokens
+from promptdsl.tree.masks import COMPACTED, OPAQUE, SYSTEM, TURN, bits
+from promptdsl.tree.node import Child, Node, make, walk
+from promptdsl.tree.recorded import cut, first_of, recording, remember
+from promptdsl.tree.rewrite import (
+    clears_early,
+    edits_results,
+    is_compacted,
+    opaque,
+    replace,
+    rewrite,
+    with_content,
+)
+from promptdsl.tree.turn_nodes import (
+    ConversationNode,
+    FragmentNode,
+    LimitNode,
+    RecordedNode,
+    RootNode,
+    TurnNode,
+)
+
+# Recorded conversations whose tool results are cut or cleared, and the reports of that.
+
+
+def capped_histories(root: RootNode, measure: Measure) -> RootNode:
+    """Return a tree in which no recorded result is longer than its history allows."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, ConversationNode) or node.max_result_tokens is None:
+            return node
+        most, tokens, facts = node.max_result_tokens, measure.tokens, measure.facts
+        cap = partial(capped_messages, most=most, tokens=tokens, facts=facts)
+        members = [*node.content]
+        for index, member in enumerate(members):
+            if isinstance(member, RecordedNode):
+                members[index] = edited_run(member, ("capped", most, tokens, facts), cap)
+        return with_content(node, tuple(members))
+
+    return rewrite(root, change, within=OPAQUE)
+
+
+def cleared_histories(
+    root: RootNode, measure: Measure
+) -> tuple[RootNode, list[tuple[Node | None, Dropped]]]:
+    """Return a tree with results that are cleared without a budget, and a report of each history.
+
+    A history clears results without a budget if its ``clear_results`` has ``at_least``.
+    """
+    reports: list[tuple[Node | None, Dropped]] = []
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, ConversationNode) or not clears_early(node):
+            return node
+        tokens, structure = measure_history(node, measure)
+        pinned: Ranges = ()
+        if node.pin is not None:
+            # A function ``pin`` is called once for each message.
+            node = replace(node, pin=frozenset(pinned_messages(node)))
+            pinned = pinned_ranges(node, structure.exchanges, structure.rounds, len(tokens))
+        clearing = clearing_of(node, tokens, structure.rounds, measure, step=0, pinned=pinned)
+        clear_before = clearing.clear_before(len(tokens))
+        if clear_before:
+            why = clearing.summary(clear_before, [(0, clear_before)])
+            saved = clearing.saved[clear_before]
+            at, gone = node.source, (node,)
+            dropped = Dropped("history", "history", saved, None, why, at, gone=gone)
+            reports.append((None, dropped))
+        return clearing.applied(clear_before)
+
+    return rewrite(root, change, within=OPAQUE), reports
+
+
+def planned_clearing(
+    node: ConversationNode, measure: Measure, *, step: int, pinned: Ranges
+) -> Clearing:
+    """Return how a budget clears the results of a history, in steps of ``step`` tokens.
+
+    Results that are cleared without a budget are cleared already. Messages in ``pinned`` stay.
+    """
+    before = uncleared(node)
+    tokens, structure = measure_history(before, measure)
+    return clearing_of(before, tokens, structure.rounds, measure, step=step, pinned=pinned)
+
+
+def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
+    """Yield a report of the cut results of each history in a tree."""
+    count_of = partial(message_tokens, tokens=measure.tokens, facts=measure.facts)
+    for history, _ in walk(tree):
+        if not isinstance(history, ConversationNode):
+            continue
+        runs = (part for part in history.content if isinstance(part, RecordedNode))
+        edited = [pair for run in runs for pair in _edited(run)]
+        if edited:
+            old, new = zip(*edited, strict=True)
+            saved = sum(map(count_of, old)) - sum(map(count_of, new))
+            count = sum(map(_cut_results, old, new))
+            results = "a result is" if count == 1 else f"{count} results are"
+            why = f"{results} cut to {in_tokens(history.max_result_tokens or 0)}"
+            yield Dropped("history", "history", saved, None, why, history.source, gone=old)
+
+
+def _cut_results(old: Message, new: Message) -> int:
+    return sum(map(is_not, old.content, new.content))
+
+
+def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
+    """Yield each message of a run whose results are cut, before and after."""
+    known, first, items = recording(run), first_of(run), run.items
+    if isinstance(known, EditedHistory) and known.made_of is not None:
+        # A cleared result is no cut result.
+        before = known.messages[first : first + len(items)]
+        items = [new if new is old else None for old, new in zip(before, items, strict=True)]
+        first += known.start - known.made_of.start
+        known = known.made_of
+    if isinstance(known, EditedHistory):
+        before = known.messages[first : first + len(items)]
+        pairs = zip(before, items, known.items[first : first + len(items)], strict=True)
+        yield from ((old, new) for old, left, new in pairs if new is left and new is not old)
+
+
+# A provider's compaction: a block that replaces all messages before it in a history.
+#
+# For the provider that wrote it, a history is sent from its newest compaction on. For another
+# provider all messages are sent, and the block is lost.
+
+
+@attrs.frozen
+class _Compaction:
+    """The newest compaction in the first ``count`` messages of a recorded conversation."""
+
+    count: int = 0
+    index: int = -1
+    """The index of its message, -1 for none."""
+    rest: ReadCache | None = None
+    """The messages from that one on. The first is without the blocks before the compaction."""
+
+
+def without_compacted(
+    root: RootNode, provider: str | None
+) -> tuple[RootNode, Sequence[tuple[ConversationNode, ConversationNode]]]:
+    """Return a tree whose histories begin with the newest compaction by a provider.
+
+    The second result has each changed history, before and after.
+    """
+    wire = wire_of(provider)
+    edits: list[tuple[ConversationNode, ConversationNode]] = []
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, ConversationNode) or node.keep_compacted or not is_compacted(node):
+            return node
+        edited = _from_compaction(node, wire)
+        if edited is not node:
+            edits.append((node, edited))
+        return edited
+
+    return rewrite(root, change, within=OPAQUE), edits
+
+
+def compactions_in(
+    edits: Sequence[tuple[ConversationNode, ConversationNode]], measuring: Callable[[], Measure]
+) -> Iterator[Dropped]:
+    """Yield a report of the messages that are left out of each changed history."""
+    for before, after in edits:
+        old, new = (measure_history(node, measuring())[0] for node in (before, after))
+        count = len(old) - len(new)
+        what = f"the {count} messages" if count > 1 else "the message" if count else "what is"
+        why = f"a compaction stands for {what} before it"
+        kept = {id(message) for message in _messages_of(after)}
+        gone = tuple(item for item in _messages_of(before) if id(item) not in kept)
+        saved = sum(old) - sum(new)
+        yield Dropped("history", "history", saved, None, why, before.source, gone=gone)
+
+
+def _messages_of(history: ConversationNode) -> Iterator[Message]:
+    """Yield the recorded messages of a history."""
+    for run in history.content:
+        if isinstance(run, RecordedNode):
+            yield from run.items
+
+
+def with_compaction(
+    node: ConversationNode, structure: Exchanges, pinned: Ranges, provider: str | None
+) -> Ranges:
+    """Return the messages in ``pinned``, and the round of the newest compaction by a provider."""
+    newest = _newest_in(node, wire_of(provider))
+    if newest is None:
+        return pinned
+    first = len(_roles_before(node, *newest[:2]))
+    bounds = sorted({*structure.exchanges, *structure.rounds, structure.count})
+    return united([*pinned, (first, bounds[bisect_right(bounds, first)])])
+
+
+def _from_compaction(node: ConversationNode, wire: Wire) -> ConversationNode:
+    """Return a history from its newest compaction on, after the system text at its beginning."""
+    newest = _newest_in(node, wire)
+    if newest is None:
+        return node
+    number, index, rest = newest
+    roles = _roles_before(node, number, index)
+    leading = next((n for n, role in enumerate(roles) if role != "system"), len(roles))
+    first, run = node.content[0], node.content[number]
+    assert isinstance(run, RecordedNode)
+    if rest.items[0] is run.items[index]:
+        # The provider returned the questions together with the compaction, or nothing is before it.
+        returned = wire.keeps_questions and {"assistant", "tool"}.isdisjoint(roles)
+        if returned or leading == len(roles):
+            return node
+    head = (cut(first, 0, leading),) if leading and isinstance(first, RecordedNode) else ()
+    kept = cut(run, index)
+    object.__setattr__(kept, "items", rest.items[: len(kept.items)])
+    object.__setattr__(kept, "known", rest)
+    return with_content(node, (*head, kept, *node.content[number + 1 :]))
+
+
+def _roles_before(node: ConversationNode, number: int, index: int) -> list[str]:
+    """Return the roles before message ``index`` of the part ``number`` of a history."""
+    roles: list[str] = []
+    for part in node.content[: number + 1]:
+        if isinstance(part, RecordedNode):
+            stop = index if part is node.content[number] else None
+            roles += [message.role for message in part.items[:stop]]
+        else:
+            roles.append(part.role if isinstance(part, TurnNode) else "ephemeral")
+    return roles
+
+
+def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, ReadCache] | None:
+    """Return where the newest compaction is, ``None`` without one.
+
+    That is the index of its run, the index of its message in the run, and the messages from it on.
+    """
+    for number in range(len(node.content) - 1, -1, -1):
+        run = node.content[number]
+        if isinstance(run, RecordedNode) and run._mask & COMPACTED == COMPACTED:
+            find = partial(_find, wire=wire, start=recording(run).start)
+            newest = remember(run, ("compaction", wire.provider_format), find)
+            index = newest.index - first_of(run)
+            if newest.rest is not None and index >= 0:
+                return number, index, newest.rest
+    return None
+
+
+def _find(
+    messages: Sequence[Message], before: _Compaction | None, *, wire: Wire, start: int
+) -> _Compaction:
+    """Return the newest compaction of messages, continued from that of their beginning.
+
+    ``start`` is the number of the first message in its history.
+    """
+    size = len(messages)
+    if before is None or before.count > size:
+        before = _Compaction()
+    if before.count == size:
+        return before
+    for index in range(size - 1, before.count - 1, -1):
+        first = _from_block(messages[index], wire)
+        if first is not None:
+            items = (first, *messages[index + 1 :])
+            return _Compaction(size, index, ReadCache((), items, COMPACTED, start + index))
+    rest = before.rest
+    if rest is not None:
+        items = (*rest.items, *messages[before.count :])
+        rest = ReadCache((), items, COMPACTED, rest.start, findings=rest.findings)
+    return _Compaction(size, before.index, rest)
+
+
+def _from_block(message: Message, wire: Wire) -> Message | None:
+    """Return a message from its newest compaction on, ``None`` without one.
+
+    A message with calls before the compaction stays complete, because their results follow.
+    """
+    blocks = message.content if message._plain is None and message.role == "assistant" else ()
+    for number in range(len(blocks) - 1, -1, -1):
+        block = blocks[number]
+        if not isinstance(block, UnknownBlock) or block.origin not in wire.origins:
+            continue
+        if compacts(wire.provider_format, block.data):
+            has_calls = any(isinstance(earlier, ToolUseBlock) for earlier in blocks[:number])
+            return message.replace(content=blocks[number:]) if number and not has_calls else message
+    return None
+
+
+# Limits: texts that are always cut to a size, after a sentence or a word if possible.
+
+LimitCuts: TypeAlias = Sequence[tuple[Node | None, Dropped]]
+"""For each text that was cut, the node that is left of it and the report of the cut."""
+
+CHARACTERS_PER_TOKEN = 4
+"""The first guess of the characters in a token."""
+
+
+def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode, LimitCuts]:
+    """Return the tree with the raw text of each ``Limit`` cut to its size, and the cuts.
+
+    The results of histories are cut and cleared, too. Only the cleared ones are among the cuts.
+    """
+    nodes = opaque(root)
+    cuts: list[tuple[Node | None, Dropped]] = []
+    if any(map(edits_results, nodes)):
+        root, cuts = cleared_histories(capped_histories(root, measuring()), measuring())
+    if not any(isinstance(node, LimitNode) for node in nodes):
+        return root, tuple(cuts)
+    turns: set[int] = set()
+    waiting: list[Child] = [*root.content]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, FragmentNode) and not isinstance(part, LimitNode):
+            waiting += part.content
+        else:
+            turns.add(id(part))
+
+    def limit_turn(node: Node) -> Node | None:
+        return _limited_turn(node, measuring(), cuts) if id(node) in turns else node
+
+    # A section may be a turn of its own and a part of another turn: turns are not walked into.
+    return rewrite(root, limit_turn, within=OPAQUE, kept=turns), tuple(cuts)
+
+
+def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
+    """Return the cuts whose text is still in a tree: a budget may have dropped some."""
+    if not cuts:
+        return ()
+    ids = {id(node) for node in opaque(root)}
+    return tuple(dropped for left, dropped in cuts if left is None or id(left) in ids)
+
+
+def _limited_turn(
+    turn: Node, measure: Measure, cuts: list[tuple[Node | None, Dropped]]
+) -> Node | None:
+    """Return a turn, or text outside of turns, with its limits applied; ``None`` for nothing."""
+
+    def change(node: Node) -> Node | None:
+        if not isinstance(node, LimitNode):
+            return node
+        unit, reason = measure, f"its limit is {in_tokens(node.most)}"
+        if node.unit != "tokens":
+            unit, reason = measure.in_characters, f"its limit is {node.most:,} characters"
+        cutter, counter = _LimitCutter(node, turn, unit), _LimitCutter(node, turn, measure)
+        if cutter.size(node) <= node.most:
+            return _fragment_of(node)
+        kept, fragment, saved = cutter.cut(), None, counter.size(node)
+        if kept is not None:
+            fragment, saved = _fragment_of(kept), saved - counter.size(kept)
+        dropped = Dropped("text", "", saved, None, reason, node.source, gone=(node,))
+        cuts.append((fragment, dropped))
+        return fragment
+
+    # In a fragment, so that text outside of turns may be replaced, too.
+    outer = with_content(make(FragmentNode, mask=OPAQUE), (turn,))
+    content = rewrite(outer, change, within=OPAQUE).content
+    return next((child for child in content if not isinstance(child, str)), None)
+
+
+def _fragment_of(limit: Node) -> Node:
+    """Return a fragment with the content of a limit; a limit in a limit adds no level."""
+    first = limit.content[0] if len(limit.content) == 1 else None
+    if isinstance(first, FragmentNode) and first._node is FragmentNode:
+        return first
+    return with_content(make(FragmentNode, mask=OPAQUE, at=limit._at), limit.content)
+
+
+class _LimitCutter:
+    """Cuts the text of a limit, measured inside the turn that the limit is in."""
+
+    def __init__(self, limit: LimitNode, turn: Node, measure: Measure) -> None:
+        self.limit = limit
+        self.measure = measure
+        self.leaves = Leaves.of(limit)
+        if isinstance(turn, FragmentNode):  # text outside of turns is system text
+            turn = make(TurnNode, mask=bits(TURN | SYSTEM), role="system", kind="written")
+        self.turn = turn
+
+    def size(self, node: Node) -> int:
+        """Return the tokens or characters of a node in place of the limit."""
+        alone = with_content(self.turn, (node,))
+        return self.measure.turn(alone, {id(node)})[1].get(id(node), 0)
+
+    def cut(self) -> Node | None:
+        """Return the limit with as much of its text as fits, ``None`` for nothing."""
+        leaves, most, keep = self.leaves, self.limit.most, self.limit.keep
+        head = tail = 0
+        if keep != "tail":
+            room = most if keep == "head" else most // 2
+            size = self._longest(lambda size: (size, 0), leaves.size, room)
+            ends = (end for end in leaves.ends_before(size) if self._fits(end, 0, room))
+            head = next(ends, size)
+        if keep != "head":
+            size = self._longest(lambda size: (head, size), leaves.size - head, most)
+            tails = (leaves.size - start for start in leaves.starts_after(leaves.size - size))
+            tail = next((count for count in tails if self._fits(head, count, most)), size)
+        cut = leaves.kept(head, tail)
+        return None if self.size(cut) > most else cut
+
+    def _fits(self, head: int, tail: int, most: int) -> bool:
+        return self.size(self.leaves.kept(head, tail)) <= most
+
+    def _longest(self, ends: Callable[[int], tuple[int, int]], length: int, most: int) -> int:
+        """Return how many of ``length`` characters fit at most, found by doubling and bisection.
+
+        ``ends`` returns the sizes of head and tail for a number of characters.
+        """
+        fits, size = 0, min(length, most * CHARACTERS_PER_TOKEN)
+        while size < length and self._fits(*ends(size), most):
+            fits, size = size, min(length, size * 2)
+        over = size
+        while over - fits > 1:
+            size = (fits + over) // 2
+            if self._fits(*ends(size), most):
+                fits = size
+            else:
+                over = size
+        return fits

@@ -1,0 +1,243 @@
+"""Files that hold no prompt function: transcripts in a database, and the records of a log.
+
+The last function says what a file is that a command cannot use, and which command can.
+"""
+
+import os
+import sqlite3
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing, contextmanager
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import quote
+
+from promptdsl import LogEntry, PromptLog, Transcript, TranscriptError
+from promptdsl.cli.output import FileError, UsageError, near
+from promptdsl.comparing import visible
+
+# Transcripts in a SQLite database: ``chats.db:KEY`` is the name of a transcript.
+
+MAGIC = b"SQLite format 3\0"
+"""The beginning of every database of SQLite 3."""
+
+
+def is_database(path: str) -> bool:
+    """Return whether a file is a database of SQLite."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def names_in(path: str) -> list[str]:
+    """Return the names of the transcripts in a database."""
+    query = "SELECT DISTINCT key FROM promptdsl_entries ORDER BY key"
+    return [f"{path}:{key}" for (key,) in _rows(path, query)]
+
+
+@contextmanager
+def file_of(name: str) -> Generator[str]:
+    """Give the path of a transcript; for one in a database, of a temporary file with its lines."""
+    ends = [end for end, sign in enumerate(name) if sign == ":" and is_database(name[:end])]
+    if os.path.lexists(name) or not ends:
+        yield name
+        return
+    path, key = name[: ends[0]], name[ends[0] + 1 :]
+    query = "SELECT line FROM promptdsl_entries WHERE key = ? ORDER BY number"
+    lines = [line for (line,) in _rows(path, query, key)]
+    if not lines:
+        raise FileError(f"{path} has no transcript {key!r}")
+    with TemporaryDirectory() as folder:
+        file = os.path.join(folder, "transcript.jsonl")
+        Transcript().save(file)
+        with open(file, "ab") as out:
+            out.writelines(line.encode(errors="surrogatepass") + b"\n" for line in lines)
+        yield file
+
+
+def _rows(path: str, query: str, *values: str) -> list[tuple[str]]:
+    try:
+        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
+            return connection.execute(query, values).fetchall()
+    except sqlite3.Error as error:
+        raise FileError(f"cannot read transcripts of {path}: {error}") from None
+
+
+# The records of a log: those in its folder, or in the JSON that ``records list --json`` prints.
+
+FILES = "records-*.jsonl"
+HEADER = b'"format":"promptdsl.log"'
+"""A text in the first line of a file of a log."""
+SHOWN = 8
+"""The most ids that an error lists."""
+
+
+def log_entries(
+    folder: str, *, salvage: bool | None = None
+) -> tuple[tuple[LogEntry, ...], list[str]]:
+    """Return the entries of a log by their times, and notes on its damage.
+
+    ``salvage`` is ``None`` for a command without this option. Raises :class:`UsageError` for a
+    folder that is not there or has no log, and :class:`FileError` for a damaged file.
+    """
+    log = PromptLog(folder)
+    if not log.folder.is_dir():
+        refuse_log_file(folder, command="records list")
+        raise UsageError(f"there is no folder {folder}")
+    if not any(log.folder.glob(FILES)):
+        raise UsageError(f"there is no log in {folder}: it would have files {FILES}")
+    try:
+        return log.read(salvage=salvage is True), [*log.repairs]
+    except TranscriptError as error:
+        fix = (error.fix or "").replace("salvage=True", "--salvage")
+        if salvage is None:
+            command = f"promptdsl records list {folder} --salvage --json > good.json"
+            fix = f"write {command} to get the good lines, and give good.json"
+        raise FileError(f"{error.what}\n  {fix}") from None
+
+
+def is_log(target: str) -> bool:
+    """Return whether a folder has the files of a log."""
+    return os.path.isdir(target) and any(PromptLog(target).folder.glob(FILES))
+
+
+def refuse_log_file(path: str, *, command: str, more: str = "") -> None:
+    """Raise :class:`UsageError` for a file of a log, with the command for its folder."""
+    try:
+        with open(path, "rb") as file:
+            is_file_of_log = HEADER in file.readline(200)
+    except OSError:
+        return
+    if is_file_of_log:
+        folder = os.path.dirname(path) or "."
+        advice = f"write promptdsl {command} {folder}{more}"
+        raise UsageError(f"{path} is a file of a log: {advice}")
+
+
+def listed_entries(data: Any) -> list[LogEntry] | None:  # Any: JSON
+    """Return the entries in the JSON of ``records list --json``, ``None`` for other data."""
+    try:
+        entries = [
+            LogEntry(row.get("at", ""), row.get("name"), row.get("id"), row["record"])
+            for row in data
+        ]
+    except (AttributeError, KeyError, TypeError):
+        return None
+    return entries or None
+
+
+def entry_of(
+    entries: Sequence[LogEntry], id: str | None, origin: str
+) -> tuple[LogEntry, list[str]]:
+    """Return the last entry with an id, and a note if it is not the only one.
+
+    A single entry needs no id. Raises :class:`UsageError` for an unknown and for a missing id.
+    """
+    if id is None:
+        if len(entries) != 1:
+            ids = _names(entry.id for entry in entries)
+            listed = ", ".join(ids[:SHOWN])
+            more = f" and {len(ids) - SHOWN:,} more" if ids[SHOWN:] else ""
+            records = f"{origin} has {len(entries):,} records: name one with --id"
+            raise UsageError(f"{records}: {listed}{more}" if ids else records)
+        return entries[0], []
+    same = [entry for entry in entries if entry.id == id]
+    check_known(id, same, entries, origin)
+    notes = [f"{len(same):,} records have this id: the last is shown"] if len(same) > 1 else []
+    return same[-1], notes
+
+
+def check_known(
+    id: str, same: Sequence[LogEntry], entries: Sequence[LogEntry], origin: str
+) -> None:
+    """Raise :class:`UsageError` if no entry has an id, with the nearest ids."""
+    if not same:
+        problem = f"{origin} has no record with the id {id!r}"
+        raise UsageError(f"{problem}{near(id, _names(entry.id for entry in entries)[:SHOWN])}")
+
+
+def check_name(name: str, entries: Sequence[LogEntry], origin: str) -> None:
+    """Raise :class:`UsageError` if no entry is of a prompt with a name, with the nearest names."""
+    names = _names(entry.name for entry in entries)
+    if not any(entry.name == name for entry in entries):
+        raise UsageError(f"{origin} has no record of the prompt {name!r}{near(name, names)}")
+
+
+def _names(names: Iterable[str | None]) -> list[str]:
+    """Return the distinct names, as they are shown."""
+    return [visible(name, one_line=True) for name in dict.fromkeys(names) if name is not None]
+
+
+def dropped_lines(record: Mapping[str, Any]) -> list[str]:  # Any: JSON
+    """Return a line for each dropped or cleared part of a record, with its calls."""
+    lines: list[str] = []
+    for row in record.get("dropped") or ():
+        text = str(row.get("what", row.get("address", "a part")))
+        text += f", {row['tokens']:,} tokens" if "tokens" in row else ""
+        text += f": {row['why']}" if "why" in row else ""
+        calls = row.get("calls") or ()
+        if calls:
+            text += f": call{'s' if len(calls) > 1 else ''} {', '.join(map(str, calls))}"
+        lines.append(text)
+    return lines
+
+
+def lost_lines(record: Mapping[str, Any]) -> list[str]:  # Any: JSON
+    """Return a line for each loss of content or of a role of a record."""
+    lines: list[str] = []
+    for row in losses_of(record):
+        words = [row.get("kind"), row.get("what", row.get("name")), row.get("why")]
+        lines.append(": ".join(str(word) for word in words if word))
+    return lines
+
+
+def losses_of(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:  # Any: JSON
+    """Return the losses of content and roles in a record."""
+    return [loss for loss in record.get("losses") or () if loss.get("kind") != "hint"]
+
+
+# What a file is that a command cannot use, and the command that can.
+
+BEGINNING = 4_096
+"""The bytes of a file by which it is recognised."""
+BY_NAME = {
+    (".prompt.txt",): "a snapshot: promptdsl diff {path} TARGET compares it",
+    (".json",): "JSON: promptdsl records show {path} shows a record or a payload",
+    (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"): (
+        "a table: promptdsl batch TARGET {path} renders a prompt for each row"
+    ),
+    (".j2", ".jinja", ".jinja2", ".md", ".txt"): (
+        "a text: name a function that returns its prompt, such as System(Template(path))"
+    ),
+}
+"""What a file is by the end of its name, and the command that reads it."""
+
+
+def described_content(path: str) -> str:
+    """Return what a file is by its first bytes, with the command that reads it.
+
+    The text is empty for a file of an unknown kind.
+    """
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(BEGINNING)
+    except OSError:
+        return ""
+    if beginning.startswith(MAGIC):
+        return f"a database: promptdsl transcript list {path} lists its transcripts"
+    if HEADER in beginning.partition(b"\n")[0]:
+        return f"a file of a log: promptdsl records list {os.path.dirname(path) or '.'}"
+    if b'"promptdsl.transcript"' in beginning.partition(b"\n")[0]:
+        return f"a transcript: promptdsl transcript show {path}"
+    return ""
+
+
+def described_file(path: str) -> str:
+    """Return what a file is, by its first bytes or its name, with the command that reads it."""
+    if content := described_content(path):
+        return content
+    for ends, text in BY_NAME.items():
+        if path.lower().endswith(ends):
+            return text.format(path=path)
+    return ""

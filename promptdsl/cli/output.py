@@ -1,0 +1,431 @@
+"""What the commands write: errors, files, and text for a terminal.
+
+In this order: errors, writing all files or none, JSON and tables, colours and progress, messages.
+"""
+
+import base64
+import json
+import os
+import re
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, cast
+
+import attrs
+
+from promptdsl import (
+    Block,
+    DataError,
+    LibraryError,
+    Message,
+    PromptError,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from promptdsl.batch import user_frames
+from promptdsl.comparing import changed_words, visible, visible_json, write_or_refuse
+
+if TYPE_CHECKING:
+    from promptdsl import Difference, LibrarySection, Loss, Source, TokenPart
+
+
+# The errors of the commands, and the text of an error: its line, its message, its frames.
+
+_ALIKE = 0.65
+"""How alike a name and its misspelling are at least, for difflib: as in the errors of the code."""
+
+
+class UsageError(Exception):
+    """The command was called wrongly."""
+
+    code = 2
+
+
+class FileError(UsageError):
+    """The content of a file is wrong or out of date; the command was called correctly."""
+
+    code = 1
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return ``": did you mean 'x'?"`` for the nearest known names, else a list of all names."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    close = get_close_matches(name, names, cutoff=_ALIKE)
+    if close:
+        return f": did you mean {' or '.join(map(repr, close))}?"
+    return f"; there is {', '.join(names)}" if names else ""
+
+
+def error_text(error: BaseException, *, target: str, frames: bool) -> str:
+    """Return an error for its author: ``file:line``, the problem and the advice.
+
+    If no line is known, the text begins with ``target``. With ``frames``, the frames of the
+    author's code come first.
+    """
+    # The line of a broken library is the line at which its own code failed.
+    cause = error.__cause__ if isinstance(error, LibraryError) else None
+    stack = user_frames(cause or error)
+    if isinstance(error, PromptError):
+        # An error in the arguments of render() has the line of its caller: of this command.
+        ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+        first, *others = [line for line in error.at if line not in ours] or [target]
+        also = [f"  see also {line}" for line in others]
+        fix = [f"  {error.fix}"] if error.fix else []
+        text = "\n".join([f"{first}: {error.what}", *also, *fix])
+    elif isinstance(error, SyntaxError):
+        first = f"{error.filename}:{error.lineno}" if error.filename else target
+        text = f"{first}: {type(error).__name__}: {error.msg}"
+    else:
+        first = f"{stack[-1].filename}:{stack[-1].lineno}" if stack else target
+        text = f"{first}: {''.join(traceback.format_exception_only(error)).rstrip()}"
+    if not frames:
+        return text
+    lines = traceback.format_list(stack or traceback.extract_tb(error.__traceback__))
+    return f"Traceback (most recent call last):\n{''.join(lines)}{text}"
+
+
+# Writing files: all of them or none, and never over files of others.
+
+
+def write_report(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
+    """Write a text with prompts in it to a file, which may replace one of the same command.
+
+    Raises :class:`UsageError` if ``may_replace`` is false for the text of an existing file, and if
+    the file cannot be written.
+    """
+    try:
+        write_or_refuse(path, text, may_replace)
+    except OSError as error:
+        problem = f"cannot write {error.filename or path}: {error.strerror or error}"
+        raise UsageError(problem) from None
+    except DataError as error:
+        raise UsageError(f"{error.what}: {error.fix}") from None
+
+
+def write_files(
+    files: Mapping[str, str], *, changed: Mapping[str, str] | None = None, force: bool
+) -> None:
+    """Write texts as UTF-8 to their paths, and make the folders: all of them or none.
+
+    Each text is first written to a temporary file next to its path. When all are written, these
+    files replace the paths. ``changed`` are files to which text was added: they keep their line
+    ends, and of a link, its file is changed. A replaced file keeps its mode. Raises
+    :class:`UsageError` if one of ``files`` exists, without ``force``, and if one cannot be written.
+    """
+    existing = [path for path in files if os.path.lexists(path)]
+    if existing and not force:
+        others = f" and {len(existing) - 1} more" if existing[1:] else ""
+        raise UsageError(f"there is a file {existing[0]}{others}: --force replaces what is there")
+    data = {path: text.encode("utf-8") for path, text in files.items()}
+    real = {os.path.realpath(path): text for path, text in (changed or {}).items()}
+    made: list[Path] = []
+    written: dict[str, str] = {}
+    new: list[str] = []
+    path = ""
+    try:
+        for path, text in real.items():
+            has_crlf = os.path.exists(path) and b"\r\n" in Path(path).read_bytes()
+            data[path] = (text.replace("\n", "\r\n") if has_crlf else text).encode("utf-8")
+        for path, content in data.items():
+            folders = [folder for folder in Path(path).parents if not folder.is_dir()]
+            for folder in reversed(folders):
+                folder.mkdir()
+                made.append(folder)
+            temporary = f"{path}.{os.getpid()}.new"
+            with open(temporary, "xb") as file:
+                written[path] = temporary
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            if os.path.exists(path):
+                shutil.copymode(path, temporary)
+            if os.path.isdir(path):
+                raise IsADirectoryError(0, "it is a folder", path)
+        for path in data:
+            is_new = not os.path.lexists(path)
+            os.replace(written[path], path)
+            del written[path]
+            new += [path] if is_new else []
+    except BaseException as error:
+        for temporary in [*written.values(), *new]:
+            os.unlink(temporary)
+        for folder in reversed(made):
+            if not os.listdir(folder):
+                folder.rmdir()
+        if isinstance(error, OSError):
+            problem = f"cannot write {error.filename or path}: {error.strerror}"
+            raise UsageError(problem) from None
+        raise
+
+
+# The output of the commands: configurations and JSON as text for a terminal.
+
+
+def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
+    """Return a line for each configuration value, with the layer that set it."""
+    rows: list[tuple[str, str, str]] = []
+    for key, (value, layer) in explained.items():
+        if callable(value):
+            # The name of a function, without its address.
+            text = str(getattr(value, "__qualname__", type(value).__name__))
+        elif getattr(value, "kind", None) is None:
+            text = str(value)
+        else:
+            # A delimiter: its two ends.
+            ends = (getattr(value, "open", ""), getattr(value, "close", ""))
+            text = " ... ".join(repr(end)[1:-1] for end in ends if end) or "None"
+        rows.append((key, visible(text, one_line=True), layer))
+    first, second = (max((len(row[n]) for row in rows), default=0) for n in (0, 1))
+    return "\n".join(f"{key:<{first}}  {value:<{second}}  {layer}" for key, value, layer in rows)
+
+
+def as_json(value: object) -> str:
+    """Return strict JSON: bytes as base64, and values without a JSON type as text.
+
+    Raises :class:`ValueError` for NaN and infinite numbers, and ``TypeError`` for a key that is not
+    text.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=_json_default)
+    return visible_json(text)
+
+
+def _json_default(value: object) -> object:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else str(value)
+
+
+def is_colourful() -> bool:
+    """Return whether standard output is a terminal with colours."""
+    return has_colours(sys.stdout)
+
+
+def has_colours(stream: TextIO | None) -> bool:
+    """Return whether an output is a terminal with colours; a closed output is ``None``."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return not is_plain and stream is not None and stream.isatty()
+
+
+def relative(text: str) -> str:
+    """Return text in which each ``file:line`` of the current folder is a relative path."""
+    here = re.escape(os.path.join(os.getcwd(), ""))
+    return re.sub(rf'(?<![^\s"]){here}(?=[^\n:"]*(?::|", line )\d)', "", text)
+
+
+def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
+    """Return the fields of a loss, a difference or a part as data, with its file and line."""
+    row = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
+    section = row.pop("library", None)
+    library = {} if section is None else {"library": as_section(section)}
+    return {**row, **library, **located(part.source)}
+
+
+def fields(part: object, *names: str) -> dict[str, object]:
+    """Return the fields with these names as data."""
+    return {name: getattr(part, name) for name in names}
+
+
+def as_section(section: "LibrarySection") -> dict[str, object]:
+    """Return the section of a library as data: its name, version and digest."""
+    return attrs.asdict(section)
+
+
+_NO_DATA = ("source", "message")
+
+
+def located(source: "Source | str | None") -> dict[str, object]:
+    """Return the file and the line of a source as data."""
+    file, _, line = relative(str(source or "")).rpartition(":")
+    return {"file": file or None, "line": int(line) if line else None}
+
+
+# Output for a terminal: the progress of long work, and a diff in colours.
+
+STYLES = {"- ": "red", "+ ": "green", "… ": "dim"}
+"""The style of a line, by its sign."""
+NOTE_STYLES = {"content": "red", "role": "red", "hint": "yellow", "warning": "yellow"}
+"""The style of a note about a prompt, by the kind of the loss that it begins with."""
+ROLE_STYLES = {
+    "system": "magenta",
+    "developer": "magenta",
+    "user": "blue",
+    "assistant": "green",
+    "tool": "yellow",
+}
+"""The style of the line above a message, by the role that is sent."""
+TEXT_STYLES = {
+    "label": "dim",
+    "dropped": "dim",
+    "lost": "red",
+    "value": "cyan",
+    "volatile": "underline cyan",
+}
+"""The style of what is no text of the author, by its kind."""
+WORDS = "~ "
+"""The sign of a line with changed words; on a terminal, the two lines before show them."""
+_NAMES = re.compile("`[^`]*`")
+_NUMBERS = re.compile(r" *(?:[\d,]+ +(?:[\d.]+%|dropped)|…  )")
+
+
+def progress(items: Sequence[str], done: str) -> Iterator[str]:
+    """Yield the items; after a second, a line on a terminal shows how many are done."""
+    shows, start = sys.stderr is not None and sys.stderr.isatty(), time.monotonic()
+    for count, item in enumerate(items):
+        if shows and time.monotonic() > start + 1:
+            print(f"\r{done} {count:,} of {len(items):,}", end="", file=sys.stderr, flush=True)
+        yield item
+    if shows and time.monotonic() > start + 1:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def coloured(text: str) -> str:
+    """Return the text of a diff in colours; without the package ``rich``, the text itself."""
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ImportError:
+        return text
+    columns = shutil.get_terminal_size().columns
+    console = Console(width=columns, force_terminal=True, color_system="standard")
+    lines = [line for line in text.split("\n") if not line.startswith(WORDS)]
+    with console.capture() as capture:
+        for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+            sign = line[:2] if line[:2] in (*STYLES, "  ") else ""
+            shown = Text(line[len(sign) :], style=STYLES.get(sign, ""))
+            for start, end in _changed_words(above, line, below):
+                shown.stylize("reverse", start, end)
+            if not sign:
+                shown.highlight_regex(_NAMES, "bold")
+            # A long line continues below its text, not below its sign.
+            for number, row in enumerate(shown.wrap(console, columns - len(sign)) or [shown]):
+                begin = Text(" " * len(sign) if number else sign, style=shown.style)
+                console.print(begin + row, soft_wrap=True)
+    return capture.get().removesuffix("\n")
+
+
+def coloured_notes(text: str) -> str:
+    """Return notes with losses in red and hints in yellow; without ``rich``, the text itself."""
+    return _styled(text, lambda line: (NOTE_STYLES.get(line.partition(":")[0], ""), len(line)))
+
+
+def paint(kind: str, text: str) -> str:
+    """Return a text of a request in the style of its kind; without ``rich``, the text itself.
+
+    The line above a message has the colour of the role that is sent.
+    """
+    try:
+        from rich.color import ColorSystem
+        from rich.style import Style
+    except ImportError:
+        return text
+    style = (ROLE_STYLES | TEXT_STYLES).get(kind, "bold")
+    return Style.parse(style).render(text, color_system=ColorSystem.STANDARD)
+
+
+def coloured_tokens(text: str) -> str:
+    """Return the tokens of a request with their numbers dim."""
+    return _styled(text, _number_style)
+
+
+def _number_style(line: str) -> tuple[str, int]:
+    numbers = _NUMBERS.match(line)
+    return ("", 0) if numbers is None else ("dim", numbers.end())
+
+
+def _styled(text: str, style_of: Callable[[str], tuple[str, int]]) -> str:
+    """Return lines whose beginning has a style: its name, and how many characters have it."""
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ImportError:
+        return text
+    console = Console(force_terminal=True, color_system="standard")
+    lines: list[str] = []
+    for line in text.split("\n"):
+        style, end = style_of(line)
+        if not style:
+            lines.append(line)
+            continue
+        with console.capture() as capture:
+            console.print(Text(line[:end], style=style), soft_wrap=True, end="")
+        lines.append(capture.get() + line[end:])
+    return "\n".join(lines)
+
+
+def _changed_words(above: str, line: str, below: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of the changed words of a line that was changed."""
+    is_before = line.startswith("- ") and below.startswith("+ ")
+    if not is_before and not (line.startswith("+ ") and above.startswith("- ")):
+        return
+    start = 0
+    old, new = (line, below) if is_before else (above, line)
+    for equal, removed, added in changed_words(old[2:], new[2:]):
+        start += len(equal)
+        end = start + len(removed if is_before else added)
+        yield start, end
+        start = end
+
+
+# Messages as text for a terminal, with all their blocks.
+
+
+def as_messages(messages: Sequence[Message]) -> str:
+    """Return messages with all their blocks; the content of a block is indented below it."""
+    paragraphs: list[str] = []
+    for index, message in enumerate(messages):
+        named = message.name is not None and message.role != "tool"
+        heading = [str(index), message.role, *([str(message.name)] if named else [])]
+        heading += [f"({message.id})"] if message.id else []
+        lines = [" ".join(heading)]
+        for block in message.content:
+            lines += _indented(_block_lines(block))
+        paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs)
+
+
+def _block_lines(block: Block) -> Iterator[str]:
+    yield _block_summary(block)
+    match block:
+        case TextBlock() | ReasoningBlock():
+            yield from _indented(block.text.split("\n"))
+        case ToolUseBlock():
+            yield from _indented(block.arguments.split("\n"))
+        case ToolResultBlock():
+            for inner in block.content:
+                yield from _indented(_block_lines(inner))
+        case _:
+            pass
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" if line else line for line in lines)
+
+
+def _block_summary(block: Block) -> str:
+    """Return the type of a block with its id, name or source, and whether it is cached."""
+    data = block.to_dict()
+    words = [str(data.get("type", block.type))]
+    match block:
+        case ToolUseBlock():
+            words += [block.name, f"({block.id})"]
+        case ToolResultBlock():
+            words += [block.tool_use_id, *([block.error_type or "error"] if block.is_error else [])]
+        case _ if isinstance(data.get("source"), dict):
+            source = data["source"]
+            if source["type"] == "base64":
+                size = len(str(source["data"])) * 3 // 4
+                words.append(f"{source.get('media_type') or 'base64'}, about {size:,} bytes")
+            else:
+                values = (source[key] for key in source if key not in ("type", "media_type"))
+                words.append(str(next(values)))
+        case _:
+            pass
+    return " ".join([*words, *(["cached"] if data.get("cache") else [])])

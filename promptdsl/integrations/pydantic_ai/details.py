@@ -1,0 +1,196 @@
+"""Token counts, finish reasons and attachments, both ways."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from pydantic_ai import messages as ai
+from pydantic_ai.usage import RequestUsage
+
+from promptdsl import Block, Message
+from promptdsl.foundation.json import JsonValue
+from promptdsl.integrations.shared import (
+    Conversion,
+    MediaBlock,
+    address_source,
+    media_block,
+    media_kind,
+    media_type_of,
+)
+
+# Token counts and finish reasons, both ways.
+
+_COUNTS = {
+    **{"input": "input_tokens", "output": "output_tokens", "total": "total_tokens"},
+    **{"cache_read": "cache_read_tokens", "cache_write": "cache_write_tokens"},
+    "reasoning": "output_reasoning_tokens",
+}
+"""Pydantic AI's name of a count, by our name."""
+
+_REASONS: Mapping[str | None, ai.FinishReason] = {
+    **{"stop": "stop", "length": "length", "error": "error"},
+    **{"tool_use": "tool_call", "filtered": "content_filter"},
+}
+"""Pydantic AI's finish reason, by our reason."""
+
+_RAW_REASONS = {"refusal": "refused", "refused": "refused", "pause_turn": "paused"}
+"""Our reason, by raw reasons for which Pydantic AI's own reason says less or nothing."""
+
+
+def written_usage(writer: Conversion, message: Message) -> RequestUsage:
+    """Return token counts. A total is a hint if it is not the sum of input and output."""
+    counts = writer.renamed_counts(message.token_usage or {}, _COUNTS)
+    usage, total = RequestUsage(), counts.pop("total_tokens", None)
+    for name, count in counts.items():
+        setattr(usage, name, count)
+    if total not in (None, usage.total_tokens):
+        writer.hint("unsent_key", "the token count 'total'")
+    return usage
+
+
+def read_usage(conversion: Conversion, usage: RequestUsage) -> Mapping[str, int] | None:
+    """Return the token counts of a response, ``None`` if it has none."""
+    sides = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    fields: dict[str, object] = {**sides, "total_tokens": usage.total_tokens}
+    # Older responses have the count of reasoning only in the details.
+    if reasoning := usage.details.get("reasoning_tokens"):
+        fields["output_reasoning_tokens"] = reasoning
+    fields |= {key: n for key, n in vars(usage).items() if key.endswith("_tokens") and n}
+    names = {theirs: ours for ours, theirs in _COUNTS.items()}
+    counts = conversion.renamed_counts(fields, names)
+    return counts if any(counts.values()) else None
+
+
+def written_reason(
+    writer: Conversion, message: Message
+) -> tuple[ai.FinishReason | None, dict[str, str] | None]:
+    """Return the finish reason of Pydantic AI, and the details for it.
+
+    The details have the raw reason, or our reason if Pydantic AI's says less. A raw reason is a
+    hint if our reason could not be read again next to it.
+    """
+    reason = writer.clean_optional(message.finish_reason, "a finish reason")
+    detail = writer.clean_optional(message.raw_finish_reason, "a finish reason")
+    known = reason if reason in _REASONS else None
+    if not reason or _RAW_REASONS.get(detail or "", known) != reason:
+        if detail is not None:
+            writer.hint("unsent_key", f"the finish reason {detail!r} of the provider")
+        detail = None if known else reason
+    name = "content_filter" if reason == "refused" else _REASONS.get(reason)
+    return name, None if detail is None else {"finish_reason": detail}
+
+
+def read_reasons(response: ai.ModelResponse) -> tuple[str | None, str | None]:
+    """Return the finish reason of a response, and the raw reason if it is different.
+
+    If Pydantic AI has no reason, the raw reason is used for both.
+    """
+    details = response.provider_details or {}
+    raw: object = details.get("finish_reason")
+    raw = raw if isinstance(raw, str) else None
+    reason = "paused" if response.state == "suspended" else None
+    if details.get("refusal"):
+        reason = "refused"
+    elif raw and (raw in _RAW_REASONS or response.finish_reason is None):
+        reason = _RAW_REASONS.get(raw, raw)
+    elif response.finish_reason:
+        reason = {theirs: ours for ours, theirs in _REASONS.items()}[response.finish_reason]
+    return reason, None if raw == reason else raw
+
+
+# Attachments, both ways: an address, bytes, or a file that a provider stores.
+
+DEVELOPER = {"role": "developer"}
+"""The metadata of a system prompt that is a developer message."""
+
+PROVIDERS: Mapping[str, ai.UploadedFileProviderName] = {
+    "openai": "openai",
+    "openai_responses": "openai",
+    "anthropic": "anthropic",
+    "gemini": "google",
+    "bedrock": "bedrock",
+}
+"""Pydantic AI's name of a provider, by our name."""
+
+ORIGINS = {
+    **dict.fromkeys(("openai", "azure"), "openai_responses"),
+    **dict.fromkeys(("google", "google-cloud", "google-gla", "google-vertex"), "gemini"),
+}
+"""Our name of the provider of reasoning, by Pydantic AI's name if that is different."""
+
+ITEM_DETAILS = ("phase", "namespace")
+"""The provider details of a text or a call that Pydantic AI sends back to OpenAI Responses."""
+
+REDACTED = ("redacted_thinking", "redacted_content")
+"""The ids that Pydantic AI gives Claude's encrypted reasoning."""
+
+FileUrl: TypeAlias = ai.ImageUrl | ai.AudioUrl | ai.DocumentUrl | ai.VideoUrl
+Media: TypeAlias = FileUrl | ai.BinaryContent | ai.UploadedFile
+
+_URLS: Mapping[str, type[FileUrl]] = {
+    "image": ai.ImageUrl,
+    "audio": ai.AudioUrl,
+    "document": ai.DocumentUrl,
+    "video": ai.VideoUrl,
+}
+_BUCKETS: Mapping[str, ai.UploadedFileProviderName] = {
+    "s3://": "bedrock",
+    "gs://": "google-cloud",
+}
+"""The owner of a bucket, by the scheme of its address."""
+
+
+def written_media(conversion: Conversion, block: MediaBlock, provider: str | None) -> Media | None:
+    """Return the content of an attachment, ``None`` if it is lost.
+
+    ``provider`` is the one that stores files.
+    """
+    conversion.lose_hints(block, "detail", "cache")
+    source = block.source
+    value = conversion.clean(source.value, "a source")
+    detail = conversion.clean_optional(block.detail, "a detail")
+    metadata = None if detail is None else {"detail": detail}
+    if source.kind == "url":
+        media_type = conversion.clean_optional(source.media_type, "a media type")
+        return _URLS[block.type](value, media_type=media_type, vendor_metadata=metadata)
+    if source.kind == "base64":
+        media_type = conversion.clean(media_type_of(block), "a media type")
+        try:
+            data = b64decode(source.value, validate=True)
+        except ValueError:
+            name = f"a block of type {block.type!r}"
+            conversion.lose("content", name, "its text is not base64", block=block)
+            return None
+        # Pydantic AI has a separate class for a picture.
+        content = ai.BinaryContent(data, media_type=media_type, vendor_metadata=metadata)
+        return ai.BinaryContent.narrow_type(content)
+    owner = _BUCKETS.get(value[:5].lower()) or PROVIDERS.get(provider or "")
+    if owner is None:
+        reason = "a file id belongs to a provider: render for the provider that stores the file"
+        conversion.lose("content", f"{block.type} {value!r}", reason, block=block)
+        return None
+    media_type = conversion.clean(media_type_of(block), "a media type")
+    return ai.UploadedFile(value, owner, media_type=media_type, vendor_metadata=metadata)
+
+
+def read_media(conversion: Conversion, content: Media) -> Block:
+    """Return the attachment of a content."""
+    kind: str = content.kind.removesuffix("-url")
+    source: dict[str, JsonValue]
+    if isinstance(content, ai.BinaryContent):
+        media_type: JsonValue = content.media_type
+        source = {"data": b64encode(content.data).decode("ascii")}
+    else:
+        # The declared media type. Pydantic AI's property guesses one from the address.
+        media_type = vars(content).get("_media_type")
+        if isinstance(content, ai.UploadedFile):
+            source = address_source(content.file_id)
+            source = {"file_id": content.file_id} if "url" in source else source
+        else:
+            source = {"url": content.url}
+    kind = kind if kind in _URLS else media_kind(media_type)
+    metadata = dict(content.vendor_metadata or {})
+    detail = metadata.pop("detail", None)
+    if metadata:
+        conversion.hint("unsent_key", "vendor_metadata of an attachment")
+    return media_block(kind, media_type, source, detail=detail)

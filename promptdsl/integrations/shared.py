@@ -1,0 +1,382 @@
+"""What integrations share: values that they read and write, and the losses of a conversion."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Final, Literal, Self, TypeAlias, cast
+
+import attrs
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DataError,
+    DocumentBlock,
+    ImageBlock,
+    Loss,
+    Message,
+    ReasoningBlock,
+    Rendered,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+    block_from_dict,
+)
+from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.foundation.unicode import is_valid_unicode, valid_unicode
+from promptdsl.integrations import LazyLosses
+
+# Values that several integrations read and write in the same way.
+#
+# These are lists and mappings of other libraries, the sources and media types of attachments, and
+# the summaries of OpenAI's reasoning, which other libraries split into several parts.
+
+Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
+Kind: TypeAlias = Literal["recorded", "recorded_system"]
+MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
+CacheableBlock: TypeAlias = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
+"""The blocks that may have a cache mark."""
+
+SIGNATURE = "thought_signature"
+"""The key in ``extra`` of a block with a signature of Gemini."""
+
+JSON = "json"
+"""The key in ``extra`` of a text that is the JSON of a value."""
+
+ITEM = "item"
+"""The key in ``extra`` of a block with data that was recorded with it.
+
+No provider gets this data as content.
+"""
+
+ORIGIN_KEY = "origin_of_keys"
+"""The key in ``extra`` of a block with the origin of its other keys there."""
+
+MESSAGE_CACHE_MARK: JsonObject = {"mark": "message"}
+"""The ``ITEM`` of a text whose cache mark was the mark of its message."""
+
+RESPONSES: Final = "openai_responses"
+"""The provider whose reasoning has an id and summaries."""
+
+
+def listed(messages: object, name: str) -> list[object]:
+    """Return an iterable of messages as a list.
+
+    Raises :class:`DataError`, which has the ``name`` of the messages, for anything else.
+    """
+    kind = type(messages).__name__
+    if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
+        return list(cast("Iterable[object]", messages))
+    raise DataError(f"{name} are needed, not {kind}", fix="give a list of them")
+
+
+def mapping_of(value: object) -> JsonObject:
+    """Return a mapping unchanged, and an empty mapping for any other value."""
+    return cast("JsonObject", value) if isinstance(value, Mapping) else {}
+
+
+def list_of(value: object) -> Sequence[JsonValue]:
+    """Return a list unchanged, and an empty sequence for any other value."""
+    return cast("Sequence[JsonValue]", value) if isinstance(value, list | tuple) else ()
+
+
+def instruction_role(before: Sequence[Message], *, is_developer: bool) -> tuple[Role, Kind]:
+    """Return the role and the kind of an instruction after the messages ``before``.
+
+    A system message after a message of another role becomes a developer message; its kind is
+    ``recorded_system``.
+    """
+    if is_developer:
+        return "developer", "recorded"
+    is_leading = not before or before[-1].role == "system"
+    return ("system", "recorded") if is_leading else ("developer", "recorded_system")
+
+
+def is_developer(message: Message) -> bool:
+    """Return whether a message is a developer message that was not read as a system message."""
+    return message.role == "developer" and message.kind != "recorded_system"
+
+
+def signature_of(block: Block) -> str | None:
+    """Return Gemini's signature of a text or a call, ``None`` without one."""
+    if not isinstance(block, TextBlock | ToolUseBlock):
+        return None
+    signature = block.extra.get(SIGNATURE)
+    return signature if isinstance(signature, str) else None
+
+
+def address_source(url: JsonValue) -> dict[str, JsonValue]:
+    """Return the source of an address as a dictionary. The address of a bucket has another key."""
+    is_bucket = isinstance(url, str) and url[:5].lower() in ("s3://", "gs://")
+    return {"uri" if is_bucket else "url": url}
+
+
+def media_block(
+    kind: str, media_type: JsonValue, source: Mapping[str, JsonValue], **fields: JsonValue
+) -> Block:
+    """Return an attachment. A media type such as ``image/*`` counts as unknown."""
+    known = None if media_type == f"{kind}/*" else media_type
+    return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **fields})
+
+
+def media_kind(media_type: object) -> str:
+    """Return the type of the block for a media type, by default ``"document"``."""
+    head = media_type.partition("/")[0] if isinstance(media_type, str) else ""
+    return head if head in ("image", "audio", "video") else "document"
+
+
+def media_type_of(block: MediaBlock) -> str:
+    """Return the media type of an attachment, or one such as ``image/*`` if it is unknown."""
+    unknown = "application/octet-stream" if block.type == "document" else f"{block.type}/*"
+    return block.source.media_type or unknown
+
+
+# OpenAI's reasoning: other libraries split it into one part for each summary.
+
+
+def summaries(block: ReasoningBlock) -> list[str] | None:
+    """Return the summaries of a block if they make up its text, else ``None``."""
+    parts = [mapping_of(part) for part in list_of(block.extra.get("summary"))]
+    texts = [part["text"] for part in parts if set(part) == {"type", "text"}]
+    summary_texts = [text for text in texts if isinstance(text, str)]
+    is_complete = len(summary_texts) == len(parts) and "\n\n".join(summary_texts) == block.text
+    return summary_texts if is_complete else None
+
+
+def further_keys(block: ReasoningBlock, *known: str) -> set[str]:
+    """Return the keys in ``extra`` of a block, without the ``known`` ones and its summaries."""
+    return set(block.extra) - {*known, *(() if summaries(block) is None else ("summary",))}
+
+
+def joined_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Return blocks in which consecutive reasoning with the same id is one block.
+
+    That block has several summaries.
+    """
+    joined: list[Block] = []
+    for block in blocks:
+        last = joined[-1] if joined else None
+        if not isinstance(block, ReasoningBlock) or not isinstance(last, ReasoningBlock):
+            joined.append(block)
+            continue
+        has_only_id = block.signature is block.encrypted is None and set(block.extra) == {"id"}
+        same_id = block.origin == last.origin and block.extra.get("id") == last.extra.get("id")
+        if not has_only_id or not same_id:
+            joined.append(block)
+            continue
+        texts = [text for part in (last, block) for text in summaries(part) or [part.text]]
+        summary = [{"type": "summary_text", "text": text} for text in texts]
+        extra = {**last.extra, "summary": summary}
+        joined[-1] = attrs.evolve(last, text="\n\n".join(texts), extra=extra)
+    return tuple(joined)
+
+
+# Losses: what a conversion to or from another library leaves out.
+
+LossKind: TypeAlias = Literal["content", "role"]
+CacheMark: TypeAlias = Literal["default", "5m", "1h"]
+_CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h": "1h"}
+
+
+class Conversion:
+    """The losses of a conversion to ``library``, which is ``"promptdsl"`` when messages are read.
+
+    ``index`` and ``message`` are those of the current message, ``None`` outside of messages.
+    """
+
+    def __init__(self, library: str, losses: tuple[Loss, ...] = ()) -> None:
+        self.library = library
+        self.losses = list(losses)
+        self.rendered: Rendered | None = None
+        self._starts = False
+        """Whether the losses of the render come before those of the conversion."""
+        self._locations: tuple[Message | None, dict[int, tuple[int, ...]]] = (None, {})
+        """By id() of each block in the last message, the indices that lead to it."""
+        self.index: int | None = None
+        self.message: Message | None = None
+
+    @classmethod
+    def of(cls, library: str, rendered: Rendered, *, all_losses: bool = False) -> Self:
+        """Return a conversion that begins with the losses of a render without a target.
+
+        With ``all_losses`` it also begins with the losses of a render for a target.
+        """
+        conversion = cls(library)
+        conversion.rendered = rendered
+        conversion._starts = all_losses or rendered.facts.provider is None
+        return conversion
+
+    def located(self, error: DataError) -> DataError:
+        """Return the error with the index of the current message."""
+        return DataError(f"messages[{self.index}]: {error.what}", fix=error.fix)
+
+    def hint(self, name: str, what: str, reason: str = "", *, block: Block | None = None) -> None:
+        """Record a hint about the current message, or about a ``block`` in it."""
+        self._record(Loss("hint", what, reason, name=name), block)
+
+    def lose(self, kind: LossKind, what: str, reason: str = "", block: Block | None = None) -> None:
+        """Record a loss of the current message, or of a ``block`` in it."""
+        self._record(Loss(kind, what, reason), block)
+
+    def _record(self, loss: Loss, block: Block | None) -> None:
+        loss = loss if loss.why else attrs.evolve(loss, why=f"{self.library} does not support it")
+        if self.rendered is None or self.message is None or self.index is None:
+            path = "" if self.index is None else f"messages[{self.index}]"
+            self.losses.append(attrs.evolve(loss, path=path, message=self.message))
+        else:
+            if self._locations[0] is not self.message:
+                locations: dict[int, tuple[int, ...]] = {}
+                for index, outer in enumerate(self.message.content):
+                    locations.setdefault(id(outer), (index,))
+                    for number, inner in enumerate(getattr(outer, "content", ())):
+                        locations.setdefault(id(inner), (index, number))
+                self._locations = self.message, locations
+            at = (self.index, *self._locations[1].get(id(block), ()))
+            self.losses.append(attrs.evolve(loss, message=self.message, at=at))
+
+    def lose_block(self, block: Block) -> None:
+        """Record a block that the other library does not support."""
+        what = f"a block of type {block.to_dict().get('type', block.type)!r}"
+        if isinstance(block, ReasoningBlock):
+            self.hint("unsent_reasoning", what, block=block)
+        else:
+            self.lose("content", what, block=block)
+
+    def lose_hints(self, block: Block, *kept: str) -> None:
+        """Record hints for the fields of a block other than its content, except the ``kept`` ones.
+
+        ``kept`` may also contain keys in ``extra``. ``SIGNATURE`` is kept only if it is a signature
+        of Gemini.
+        """
+        for field, (name, what) in _HINTS.items():
+            value: object = getattr(block, field, None)
+            if field == "extra":
+                unsigned = {SIGNATURE} if signature_of(block) is None else set[str]()
+                value = set(mapping_of(value)) - ({JSON, *kept} - unsigned)
+            if value and field not in kept:
+                self.hint(name, what, block=block)
+
+    def renamed_counts(
+        self, counts: Mapping[str, object], names: Mapping[str, str]
+    ) -> dict[str, int]:
+        """Return token counts by other names.
+
+        Counts that get the same name are added. A count without another name is a hint.
+        """
+        renamed: dict[str, int] = {}
+        for name, count in counts.items():
+            if name in names and type(count) is int:
+                renamed[names[name]] = renamed.get(names[name], 0) + count
+            elif count:
+                self.hint("unsent_key", f"the token count {name!r}")
+        return renamed
+
+    def lose_settings(self, rendered: Rendered) -> None:
+        """Record the settings of a prompt that the other library takes with its call."""
+        self.index = self.message = None
+        for setting in ("tool_choice", "output"):
+            is_text = setting == "output" and rendered.output_mode == "prompted"
+            if getattr(rendered, setting) is not None and not is_text:
+                reason = f"{self.library} takes it with the call, not with messages"
+                self.hint("unsent_setting", setting, reason)
+
+    def clean(self, text: str, name: str) -> str:
+        """Return a text with U+FFFD in place of lone surrogates; a hint names such a text."""
+        clean, is_changed = valid_unicode(text)
+        if is_changed:
+            reason = "it has no UTF-8 form: U+FFFD is sent"
+            self.hint("lone_surrogate", f"a lone surrogate in {name}", reason)
+        return clean
+
+    def clean_optional(self, text: str | None, name: str = "a name") -> str | None:
+        """Return the same as :meth:`clean`, and ``None`` for ``None``."""
+        return None if text is None else self.clean(text, name)
+
+    def clean_json(self, text: str, name: str = "arguments") -> str:
+        """Return the same as :meth:`clean` for a JSON text, in which surrogates may be escaped."""
+        return self.clean(_ESCAPE.sub(_unescaped, text), name)
+
+    def clean_id(self, id: str) -> str:
+        """Return an id without lone surrogates; a digest keeps a changed id unique."""
+        if is_valid_unicode(id):
+            return id
+        digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{valid_unicode(id)[0]}_{digest[:32]}"
+
+    def portable_tools(self, rendered: Rendered) -> list[ToolDefinition]:
+        """Return the tools. Those that only one provider has are lost."""
+        self.lose_settings(rendered)
+        for tool in rendered.tools:
+            if tool.raw is not None:
+                what, why = f"the tool {tool.name!r}", f"only {tool.origin} has it"
+                self.losses.append(Loss("content", what, why, f"tools/{tool.name}", tool.source))
+                continue
+            if tool.cache:
+                self.hint("cache_mark", f"the cache mark of the tool {tool.name!r}")
+            if tool.extra:
+                self.hint("unsent_key", f"further keys of the tool {tool.name!r}")
+        return [tool for tool in rendered.tools if tool.raw is None]
+
+    def read_cache(self, control: object) -> CacheMark | None:
+        """Return the cache mark of a ``cache_control``; an unknown one is a hint."""
+        if control is None:
+            return None
+        entries = mapping_of(control)
+        mark = _CACHE_MARKS.get(str(entries.get("ttl", "default")))
+        if mark is None or entries.get("type") != "ephemeral":
+            self.hint("cache_mark", "a cache mark", "its type is unknown")
+            return None
+        return mark
+
+    def checked(self, *, strict: bool) -> LazyLosses:
+        """Return a function that returns the losses with the author's lines.
+
+        With ``strict`` it is called at once, and :class:`LossError` is raised for a loss that is
+        not a hint. Content of the author that is lost is a :class:`LostContentWarning`.
+        """
+        losses = partial(_located, self.rendered, tuple(self.losses), starts=self._starts)
+        located = strictly(losses, self.library) if strict else losses
+        if self.rendered is not None:
+            self.rendered._warn_of(self.losses)
+        return located
+
+
+def strictly(losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss, ...]:
+    """Return the losses; :class:`LossError` for a loss that is not a hint."""
+    located = losses()
+    fix = "change the prompt, or leave out strict=True"
+    Loss.refuse(located, f"sent to {library}", fix=fix)
+    return located
+
+
+def _located(
+    rendered: Rendered | None, losses: tuple[Loss, ...], *, starts: bool
+) -> tuple[Loss, ...]:
+    """Return losses with the author's lines; with ``starts`` those of the render come first."""
+    if rendered is None:
+        return losses
+    first = (*rendered.losses, *rendered.hints) if starts else ()
+    return rendered.located((*first, *losses))
+
+
+_HINTS = {
+    "cache": ("cache_mark", "a cache mark"),
+    "title": ("media_field", "the title of an attachment"),
+    "detail": ("media_field", "the detail of an attachment"),
+    "error_type": ("error_flag", "the type of an error"),
+    "extra": ("unsent_key", "further keys of a block"),
+}
+"""By field of a block other than its content, the name of a hint and what is left out."""
+# Two escapes of a pair are one character. An escaped backslash does not begin an escape.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """Return a lone surrogate for its escape, and any other escape unchanged."""
+    return "\ud800" if escape[1] else escape[0]

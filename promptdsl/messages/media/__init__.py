@@ -1,1 +1,0 @@
-"""Attachments: reading them, their media type, and the size of a picture."""

@@ -1,0 +1,127 @@
+"""Names for annotations: of providers, and of hints (``silent_hints`` takes these)."""
+
+from collections.abc import Mapping
+from typing import Literal, NewType, TypeAlias, Union
+
+# The names of providers, for annotations.
+
+AdapterName: TypeAlias = Literal[
+    "openai",
+    "openai_responses",
+    "openai_compatible",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "chat_template",
+]
+"""The providers with an adapter of their own."""
+
+ServerName: TypeAlias = Literal[
+    "deepseek",
+    "deepseek_responses",
+    "openrouter",
+    "openrouter_responses",
+    "mistral",
+    "groq",
+    "gemini_openai",
+    "ollama",
+    "vllm",
+    "moonshotai",
+    "zai",
+    "cerebras",
+    "github_copilot",
+    "huggingface",
+    "together",
+    "fireworks",
+    "xai",
+    "alibaba",
+    "snowflake",
+    "crusoe",
+    "litellm",
+    "bedrock_mantle",
+    "meta",
+]
+"""The servers of ``config/servers.toml``."""
+
+ProviderId = NewType("ProviderId", str)
+ProviderId.__doc__ = """Tell type checkers that a string is the name of a provider.
+
+It returns the string. Use it for a name that :func:`register_provider` added, and for one in a
+variable; the names that promptdsl has need none. The name is checked when it is used.
+
+>>> from promptdsl import ProviderId, Timeline, User, register_provider, render
+>>> with register_provider("house", adapter="openai_compatible"):
+...     rendered = render(Timeline(User("Hi.")), provider=ProviderId("house"))
+>>> rendered.facts.provider
+'house'
+"""
+
+ProviderName: TypeAlias = Union[ProviderId, AdapterName, ServerName]  # noqa: UP007 (jedi fails on `|`)
+"""A provider: one that promptdsl has, or a :class:`ProviderId`."""
+
+
+# The names of hints (``Loss.name``), and what each means; ``silent_hints`` takes these names.
+
+HINTS: Mapping[str, str] = {
+    # About the request and its conversation.
+    "empty_conversation": "There is no user, assistant or tool turn.",
+    "ended_conversation": "The last message is the model's; this model may not continue it.",
+    "empty_message": "A recorded message has no content.",
+    "repeated_message": "A message occurs twice: in a recording, or at its end and after it.",
+    "repeated_system": "The system text of a recording is also written in the prompt.",
+    "unknown_name": "`pin` names an unknown message, or `exclude` an unknown tool.",
+    "unreached_clearing": "`ClearResults` clears nothing: its `at_least` or `keep` is too large.",
+    "early_clearing": "`ClearResults` with `at_least` clears far below the budget.",
+    "inserted_text": "The target needs a text where none was written, so '.' is sent.",
+    "unknown_model": "An unknown model has almost the name of a known one.",
+    "useless_reserve": "A reserve was given without a budget.",
+    "other_provider": "The model belongs to another provider than the one that was given.",
+    # About what was written.
+    "empty_block": "Nothing was written in a block.",
+    "title_only": "A section or a grounding has a title and no content: it is left out.",
+    "empty_grounding": "The arguments of a Grounding are None, False or an empty text.",
+    "text_as_id": "The first argument, an id, has white space: it may be meant as content.",
+    "missing_space": "A sentence begins directly after another one, without a space.",
+    "part_as_text": "A text contains the outline of a part that was not rendered.",
+    "unused_variable": "A variable was given to a template that does not use it.",
+    "encoded_tag": "A value of instructions is a tag or a code fence: it is sent encoded.",
+    "glued_item": "An item of a list in a template is on the line of the text before it.",
+    "undescribed_tool": "A tool has neither a description nor a docstring.",
+    "volatile_in_cache": "A Volatile is before a cache mark of the author.",
+    "volatile_grounding": 'A Volatile of a grounding is before answers, with `cache="auto"`.',
+    "white_space": "White space is left out: a text of it, or the end of the last answer.",
+    "invisible_characters": "A value contains control characters or invisible ones.",
+    "lone_surrogate": "A text contains half of a character (a lone surrogate): U+FFFD is sent.",
+    "control_token": "A text contains a token of the chat template: a backslash breaks it.",
+    # About what the target does not accept, or accepts only with a change.
+    "cache_mark": "A cache mark is not sent, or has another lifetime than was asked for.",
+    "speaker_name": "The target has no field for the name of a speaker.",
+    "fenced_turn": "An instruction, an event or a grounding is sent in a user message.",
+    "later_instruction": "A system message after the first is sent, which some servers refuse.",
+    "unproven_media": "An attachment is sent to an unknown model.",
+    "media_field": "The target has no field for the title or the detail of an attachment.",
+    "mended_name": "The target refuses the name of a tool, an output or a file: it is changed.",
+    "unread_key": "A reply or a recorded message has a key that no reader knows: it is not sent.",
+    "unsent_key": "A block, a message or a tool has an extra key that the target does not accept.",
+    "needed_key": "The request needs a key or a header that the caller must add.",
+    "unsent_reasoning": "The reasoning of a model cannot be sent to this target, or not there.",
+    "moved_reasoning": "Reasoning after other content of an answer is sent before it.",
+    "repeated_item": "An item with the id of another one is left out.",
+    "unsent_setting": "The other library takes the tools, the tool_choice or the output elsewhere.",
+    "no_tools": "The conversation contains calls, but no tool is sent.",
+    "tool_choice": "The choice of a tool cannot be sent.",
+    "joined_turns": "Neighbouring turns of one role are sent as one.",
+    "mended_arguments": "The arguments of a call are not a JSON object: text is sent, or {}.",
+    "parallel_calls": "The chat template takes one call in a turn: each call has its own turn.",
+    "unsigned_call": "A call lacks the signature that this model needs: a substitute is sent.",
+    "error_flag": "The target has no field for the error of a result.",
+    "result_as_text": "A result that was recorded as an object is sent as text.",
+    "document_as_text": "A text document is sent as text: the target accepts no such file.",
+    "moved_file": "A file in a tool result is sent in the user's turn after it.",
+    "beside_tool_result": "The model refuses content next to a tool result: it has its own turn.",
+    "tool_schema": "Keywords of a tool's schema are replaced, as the target refuses them.",
+    "prompted_output": "The schema of the answer is sent as text: the target accepts none.",
+    "strict_schema": "A schema is sent with another value of strict, or without one.",
+    "output_schema": "The schema of the answer is sent without its name, its description or a key.",
+}
+"""By name, what a hint means. Docs and tests read them here."""

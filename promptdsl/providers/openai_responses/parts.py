@@ -1,0 +1,396 @@
+"""Write and read what a request has besides its texts: attachments, tools, output schema.
+
+The items of a request while it is written come first: their state, ids and types.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from functools import partial
+from itertools import islice
+
+import attrs
+
+from promptdsl import messages as b
+from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import EMPTY, new_dict, new_list, new_set
+from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.field_checks import Cache, optional
+from promptdsl.messages.media_type import MediaSource, SourceKind, is_address
+from promptdsl.messages.pairing import OpenCalls, new_calls
+from promptdsl.messages.prompt import (
+    CHOICES,
+    Prompt,
+    RawSetting,
+    StoredConversation,
+    ToolDefinition,
+)
+from promptdsl.providers.shared.blocks import json_copy, with_bytes
+from promptdsl.providers.shared.openai_parts import (
+    IMAGE_DETAILS,
+    ChatLike,
+    file_data,
+    picture_url,
+    read_file_data,
+    read_picture,
+)
+from promptdsl.providers.shared.reading import (
+    located,
+    located_items,
+    looks_like,
+    mapping,
+    owner_of,
+    required,
+)
+from promptdsl.providers.shared.request import Location, Param, Request
+from promptdsl.providers.shared.tools import (
+    chosen,
+    lose_tool_marks,
+    named_choice,
+    output_param,
+    pop_function,
+    raw_choice,
+    read_output,
+    recorded_choice,
+    recorded_output,
+    recorded_prompt,
+    sendable_output,
+    write_tools,
+)
+from promptdsl.providers.shared.two_sided import fitting_id, tool_name
+
+# The items of a Responses request while it is written: their state, ids and types.
+
+ORIGIN = "openai_responses"
+
+REASONING_KEYS = ("id", "summary", "content", "status")
+"""The keys of a reasoning item that are kept next to the fields of its block."""
+
+KNOWN_ITEMS = re.compile(
+    r"additional_tools|item_reference|compaction(_summary|_trigger)?|program(_output)?"
+    r"|mcp_(list_tools|approval_re(quest|sponse)|call)|tool_search_(call|output)"
+    r"|(apply_patch|computer|(local_)?shell)_call(_output)?"
+    r"|(code_interpreter|file_search|image_generation|web_search)_call"
+)
+"""The types of items for which we have no block (``ResponseInputItemParam``)."""
+
+_READ = re.compile(
+    r"message|reasoning|(function_call|custom_tool_call)(_output)?"
+    r"|input_(text|image|file)|output_text|refusal"
+)
+"""The types of items and parts for which we have a block."""
+
+_PART = re.compile(r"(input|output)_.*")
+"""The types of parts. They are never items."""
+
+
+@attrs.define(eq=False)
+class Items(ChatLike):
+    """A request whose entries are items."""
+
+    ids: set[str] = attrs.field(factory=new_set)
+    """The ids of items that were sent."""
+    customs: set[str] = attrs.field(factory=new_set)
+    """The sent ids of calls whose tool takes free text: their results have another type."""
+    calls: OpenCalls[str] = attrs.field(factory=new_calls)
+    """The calls without a result, each as the id that is sent."""
+    called_at: dict[str, int] = attrs.field(factory=new_dict)
+    """The index of the message of the last call, by the id of the call."""
+    uses: dict[str, int] = attrs.field(factory=new_dict)
+    """How often each id was used by calls, 0 for an id that was sent only."""
+    callers: dict[str, JsonValue] = attrs.field(factory=new_dict)
+    """The caller of a call, such as a program, by the sent id. Its result has it, too."""
+
+
+@attrs.define(eq=False)
+class ContentDraft:
+    """The content of a message or of a tool result while it is written."""
+
+    location: Location
+    parts: list[Param] = attrs.field(factory=new_list)
+    """The parts that wait to be sent as one item."""
+    origin: JsonObject = EMPTY
+    """The keys of the item in which these parts were recorded."""
+    annotated: list[tuple[int, ...]] = attrs.field(factory=new_list)
+    """The locations of the parts with annotations, as in :attr:`Request.at`."""
+    thoughts: list[tuple[Param, tuple[int, ...]]] = attrs.field(factory=new_list)
+    """The reasoning items that wait for the item they produced, each with its location."""
+
+    @property
+    def waiting_ids(self) -> list[object]:
+        """The ids of the reasoning items that wait, ``None`` for one without an id."""
+        return [thought.get("id") for thought, _ in self.thoughts]
+
+
+LONGEST_ID = 64
+KEPT: Mapping[str, tuple[str, ...]] = {
+    "message": ("id", "status", "phase"),
+    "function_call": ("id", "status", "caller", "namespace", "async"),
+    "custom_tool_call": ("id", "status", "caller", "namespace", "async"),
+    "function_call_output": ("caller", "namespace"),
+    "custom_tool_call_output": ("caller", "namespace"),
+}
+"""By type of item, the recorded keys that are sent next to those of its block."""
+
+_ITEM_ID = {
+    **{"message": re.compile(r"msg_[!-~]+"), "reasoning": re.compile(r"rs_[!-~]+")},
+    **{"function_call": re.compile(r"fc_[!-~]+"), "custom_tool_call": re.compile(r"ctc_[!-~]+")},
+}
+"""By type of item, the pattern of its ids. The service refuses other ids."""
+
+
+def call_id(request: Items, location: Location, id: str) -> str:
+    """Return the id with which a call is sent, and keep it for the result.
+
+    The n-th use of an id ends in ``_n``: the service pairs calls and results by the id only, and
+    refuses a second result with the same id.
+    """
+    count = request.uses.get(id, 0) + 1
+    numbered = id if count == 1 else f"{id}_{count}"
+    sent = fitting_id(numbered, LONGEST_ID, shortest=1)
+    while sent in request.uses:
+        count += 1
+        sent = fitting_id(f"{id}_{count}", LONGEST_ID, shortest=1)
+    request.uses[sent] = 0
+    request.uses[id] = count
+    if id in request.calls and not _is_in_one_answer(
+        request, request.called_at[id], location.number
+    ):
+        del request.calls[id]
+    request.calls.add(id, sent)
+    request.called_at[id] = location.number
+    return sent
+
+
+def _is_in_one_answer(request: Items, first: int, last: int) -> bool:
+    """Return whether all messages between two messages of the model are from the model."""
+    return all(message.role == "assistant" for message in islice(request.messages, first, last))
+
+
+def result_id(request: Items, id: str) -> str:
+    """Return the id with which a result is sent: that of the first open call with this id."""
+    return request.calls.answer(id) or fitting_id(id, LONGEST_ID, shortest=1)
+
+
+def is_new_id(request: Items, kind: str, id: object) -> bool:
+    """Return whether an item may be sent with this id: an id of the service, not sent yet.
+
+    Servers that take their reasoning back have other patterns of ids (DeepSeek, recorded).
+    """
+    if not isinstance(id, str) or id in request.ids or kind not in _ITEM_ID:
+        return False
+    return request.facts.reasoning_back != "never" or _ITEM_ID[kind].fullmatch(id) is not None
+
+
+def origin_of(block: TextBlock | ToolUseBlock | ToolResultBlock) -> JsonObject:
+    """Return the keys of the item in which a block was recorded, empty for a written block."""
+    item: JsonValue = block.extra.get("item")
+    return item if isinstance(item, Mapping) else EMPTY
+
+
+def keeps_id(
+    request: Items, kind: str, origin: JsonObject, waiting: Collection[object] = ()
+) -> bool:
+    """Return whether an item is sent with its recorded id, which needs its reasoning.
+
+    The service refuses an id whose reasoning is missing. Without an id it takes the item as new.
+    ``waiting`` are the ids of reasoning that will be sent before the item.
+    """
+    thought = origin.get("reasoning")
+    has_reasoning = thought is None or thought in waiting or str(thought) in request.ids
+    return has_reasoning and is_new_id(request, kind, origin.get("id"))
+
+
+def identity(request: Items, kind: str, origin: JsonObject) -> Param:
+    """Return the recorded keys of an item, with its id only if it is sent with it."""
+    keys = {key: origin[key] for key in KEPT[kind] if origin.get(key) is not None}
+    if keeps_id(request, kind, origin):
+        request.ids.add(str(keys["id"]))
+    else:
+        keys = {key: value for key, value in keys.items() if key not in ("id", "status")}
+    return json_copy(keys) if keys else {}
+
+
+def read_origin(kind: str, item: JsonObject) -> JsonObject:
+    """Return the ``extra`` of a block that was recorded in an item."""
+    kept = {key: item[key] for key in KEPT[kind] if item.get(key) is not None}
+    if "id" not in kept:
+        kept.pop("status", None)
+    return {"item": kept} if kept else EMPTY
+
+
+def is_of_responses(data: JsonObject, *, as_item: bool) -> bool:
+    """Return whether an unknown item or part may belong to Responses, and be sent unchanged."""
+    kind = data.get("type")
+    if kind is None and as_item and "id" in data and data.keys() <= {"id", "type"}:
+        kind = "item_reference"
+    if not isinstance(kind, str) or _READ.fullmatch(kind) or _owner(data):
+        return False
+    others = _PART if as_item else KNOWN_ITEMS
+    return not others.fullmatch(kind)
+
+
+def _owner(part: JsonObject) -> str | None:
+    """Return the provider of a part that Responses does not have."""
+    is_text = part.get("type") == "text" and "text" in part
+    return "openai" if is_text else owner_of(part, ORIGIN)
+
+
+def refuse_part(part: JsonObject) -> None:
+    """Raise :class:`DataError` for a part or an item that another provider has."""
+    if owner := _owner(part):
+        raise DataError(f"{part['type']!r} is not a type of Responses", fix=looks_like(owner))
+
+
+# Write and read attachments: pictures and documents.
+
+
+def media_part(block: b.MediaBlock) -> Param | None:
+    """Return an attachment as a part, ``None`` if its source or its media type is not taken."""
+    source, is_image = with_bytes(block.source), block.is_image
+    part: Param = {"type": "input_image" if is_image else "input_file"}
+    url = picture_url(source)
+    if source.kind == "file_id":
+        part["file_id"] = source.value
+    elif url and (is_image or source.kind == "url"):
+        part["image_url" if is_image else "file_url"] = url
+    elif not is_image and (file := file_data(source, block.title)):
+        part |= file
+    else:
+        return None
+    if is_image:
+        part["detail"] = block.detail if block.detail in IMAGE_DETAILS else "auto"
+    elif block.detail in ("low", "high"):
+        part["detail"] = block.detail
+    return part
+
+
+def needs_bytes(block: b.MediaBlock, role: str) -> bool:
+    """Return whether the address of an attachment is refused, but its bytes may be taken."""
+    return role != "assistant" and is_address(block.source) and media_part(block) is None
+
+
+def read_image(part: JsonObject, cache: Cache | None) -> b.Block | None:
+    """Return the block of a picture, ``None`` for a part without an address or an id."""
+    url, id = (optional(part.get(key), key) for key in ("image_url", "file_id"))
+    detail = optional(part.get("detail"), "detail")
+    if url is not None:
+        source = read_picture(url)
+    elif id is not None:
+        source = MediaSource("file_id", id, from_data=True)
+    else:
+        return None
+    return b.ImageBlock(source, detail=None if detail == "auto" else detail, cache=cache)
+
+
+def read_file(part: JsonObject, cache: Cache | None) -> b.Block | None:
+    """Return the block of a document, ``None`` for a part without data, an address or an id."""
+    values = {key: optional(part.get(key), key) for key in _KINDS}
+    key, value = next((pair for pair in values.items() if pair[1] is not None), ("", None))
+    if value is None:
+        return None
+    source = MediaSource(_KINDS[key], value, from_data=True)
+    if key == "file_data":
+        source = read_file_data(value)
+    title, detail = (optional(part.get(key), key) for key in ("filename", "detail"))
+    return b.DocumentBlock(source, title, detail, cache)
+
+
+_KINDS: Mapping[str, SourceKind] = {"file_data": "base64", "file_url": "url", "file_id": "file_id"}
+
+
+# Write and read the tools, the choice of a tool and the output schema of a request.
+
+_NAME_KEYS = {"function": "name", "custom": "name", "mcp": "server_label"}
+"""By type of a tool, the key of its name in a choice. Other tools are chosen by their type."""
+
+
+def tools_of(request: Request) -> list[Param]:
+    """Return the tools of a request, without cache marks."""
+    tools = write_tools(request, ORIGIN, _tool_param, closes=True)
+    lose_tool_marks(request)
+    return tools
+
+
+def _tool_param(request: Request, tool: ToolDefinition) -> Param:
+    name = tool_name(request, tool, tool.name)
+    param: Param = {"type": "function", "name": name}
+    if tool.description is not None:
+        param["description"] = tool.description
+    param["parameters"] = dict(tool.input_schema) or None
+    # By default it is true, and other schemas than strict ones would be refused.
+    param["strict"] = False
+    return json_copy(param)
+
+
+def settings_of(request: Request) -> Param:
+    """Return the keys ``tool_choice`` and ``text`` of a prompt that needs them."""
+    settings: Param = {}
+    choice, name = chosen(request)
+    own_origins = request.facts.origins
+    raw = recorded_choice(request, own_origins, choice)
+    if raw is not None:
+        settings["tool_choice"] = raw
+    elif name is not None:
+        own_tools = [tool for tool in request.prompt.tools if tool.origin in own_origins]
+        kinds = {tool.name: str(tool.raw.get("type")) for tool in own_tools if tool.raw}
+        kind = kinds.get(name, "function")
+        named = {_NAME_KEYS[kind]: name} if kind in _NAME_KEYS else {}
+        settings["tool_choice"] = {"type": kind, **named}
+    elif choice:
+        settings["tool_choice"] = choice
+    output = sendable_output(request)
+    raw = recorded_output(request, own_origins, output)
+    if raw is not None:
+        settings["text"] = {"format": raw}
+    elif output:
+        settings["text"] = {"format": {"type": "json_schema", **output_param(request, output)}}
+    return settings
+
+
+def read_settings(payload: JsonObject) -> Prompt:
+    """Return the tools, the choice of a tool and the output schema of a payload."""
+    tools = tuple(located_items("tools", _read_tool, payload.get("tools") or ()))
+    choice = located("tool_choice", _read_choice, payload.get("tool_choice"))
+    output_format = mapping(payload.get("text") or {}).get("format")
+    output = located(
+        "text.format", partial(read_output, path="format", origin=ORIGIN), output_format
+    )
+    stored = None
+    if payload.get("previous_response_id") or payload.get("conversation"):
+        stored = StoredConversation(ORIGIN, bool(payload.get("instructions")))
+    return recorded_prompt(tools, choice, output, stored)
+
+
+def _read_tool(data: object) -> ToolDefinition:
+    fields = mapping(data)
+    kind = optional(fields.get("type"), "type")
+    if kind != "function":
+        name = fields.get("server_label" if kind == "mcp" else "name", kind)
+        name = optional(name, "name") or kind or "tool"
+        return ToolDefinition(name, raw=fields, origin=ORIGIN)
+    del fields["type"]
+    name, description, schema = pop_function(fields)
+    # By default it is true. It is sent as null, which means the same.
+    fields.setdefault("strict", None)
+    extra = {key: value for key, value in fields.items() if (key, value) != ("strict", False)}
+    return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)
+
+
+def _read_choice(choice: object) -> RawSetting | str | None:
+    if choice is None or (isinstance(choice, str) and choice in CHOICES):
+        return choice
+    if isinstance(choice, str):
+        return raw_choice(choice, ORIGIN, None, f"tool_choice {choice!r}")
+    fields = mapping(choice)
+    kind, mode = required(fields, "type", str), fields.get("mode")
+    # A name cannot express a choice among several tools, or of one tool of a server.
+    if kind == "allowed_tools":
+        meaning = mode if mode in ("auto", "required") else None
+        return raw_choice(choice, ORIGIN, meaning, f"tool_choice {kind!r}")
+    if kind == "mcp" and fields.get("name") is not None:
+        return raw_choice(choice, ORIGIN, None, "the choice of one tool of a server")
+    key = _NAME_KEYS.get(kind)
+    name = kind if key is None else required(fields, key, str)
+    is_all = fields == ({"type": kind} if key is None else {"type": kind, key: name})
+    return named_choice(choice, ORIGIN, name, is_all=is_all)

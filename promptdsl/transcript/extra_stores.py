@@ -1,0 +1,276 @@
+"""Stores that need an extra: one that encrypts entries, and a database of SQLAlchemy."""
+
+from collections.abc import Awaitable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from inspect import isawaitable, iscoroutinefunction
+from typing import TYPE_CHECKING, Any
+
+from promptdsl.foundation.errors import OptionError, TranscriptError, require, shown
+from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.source import public_api
+from promptdsl.transcript.entries import TranscriptEntry
+from promptdsl.transcript.stores import SEALED, TranscriptStore, entry_of_row, refused
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine, Table
+
+
+# A store that encrypts entries and keeps them in another store.
+
+
+class EncryptedStore:
+    """A store that keeps its entries encrypted in another store of any kind.
+
+    ``key`` is a key of Fernet, which encrypts and signs, or several keys: the first one encrypts,
+    all decrypt. Without it, the content, the type and the time of an entry cannot be read. An entry
+    that was changed, or moved to another key or number, raises :class:`TranscriptError`.
+
+    Not hidden are the keys of transcripts, and the number and the size of their entries. Missing
+    entries at the end are not detected. It needs the extra ``encryption``.
+
+    >>> from cryptography.fernet import Fernet
+    >>> from tempfile import mkdtemp
+    >>> from promptdsl import EncryptedStore, FolderStore, Transcript
+    >>> folder = FolderStore(mkdtemp())
+    >>> store = EncryptedStore(folder, Fernet.generate_key())
+    >>> entry = Transcript.open("1881", store=store).append("Why twice?")
+    >>> Transcript.open("1881", store=store)[0].text
+    'Why twice?'
+    >>> folder.load("1881")[0].type
+    'sealed'
+    """
+
+    @public_api
+    def __init__(self, store: TranscriptStore, key: str | bytes | Sequence[str | bytes]) -> None:
+        require("cryptography.fernet", "encryption")
+        from cryptography.fernet import Fernet, MultiFernet
+
+        self._store: Any = store  # Any: it may have more methods
+        try:
+            keys = [key] if isinstance(key, str | bytes) else [*key]
+            self._cipher = MultiFernet([Fernet(secret) for secret in keys])
+        except (TypeError, ValueError):
+            fix = "make one with Fernet.generate_key() of cryptography.fernet, and keep it secret"
+            raise OptionError("this is not a key of Fernet", fix=fix) from None
+        if iscoroutinefunction(store.append):
+            self.__class__ = AsyncEncryptedStore  # pyright: ignore[reportAttributeAccessIssue]
+
+    @public_api
+    def append(self, key: str, entries: Sequence[TranscriptEntry]) -> Awaitable[None] | None:
+        """Encrypt entries, and add them to those of a key."""
+        written: Awaitable[None] | None = self._store.append(key, self._sealed(key, entries))
+        return written
+
+    @public_api
+    def load(
+        self, key: str, after: int = 0
+    ) -> Iterable[TranscriptEntry] | Awaitable[Iterable[TranscriptEntry]]:
+        """Return the entries of a key; :class:`TranscriptError` for one that it cannot decrypt."""
+        sealed = self._store.load(key, after)
+        return self._later(key, sealed) if isawaitable(sealed) else self._opened(key, sealed)
+
+    @property
+    def list(self) -> Any:  # Any: a method, which may be asynchronous
+        """The method ``list(prefix="")`` of the other store, if it has one."""
+        return self._store.list
+
+    @property
+    def delete(self) -> Any:  # Any: a method, which may be asynchronous
+        """The method ``delete(key)`` of the other store, if it has one."""
+        return self._store.delete
+
+    def _sealed(self, key: str, entries: Sequence[TranscriptEntry]) -> Sequence[TranscriptEntry]:
+        return [self._seal(key, entry) for entry in entries]
+
+    def _seal(self, key: str, entry: TranscriptEntry) -> TranscriptEntry:
+        """Return an encrypted entry of the same number, without a type and a time of its own."""
+        text = f"{entry.to_line()}\0{key}".encode(errors="surrogatepass")
+        data = {"token": self._cipher.encrypt_at_time(text, 0).decode()}
+        return TranscriptEntry(entry.number, SEALED, None, entry.number, data, opaque=True)
+
+    async def _later(
+        self, key: str, sealed: Awaitable[Iterable[TranscriptEntry]]
+    ) -> Sequence[TranscriptEntry]:
+        from asyncio import to_thread
+
+        return await to_thread(self._opened, key, await sealed)
+
+    def _opened(self, key: str, sealed: Iterable[TranscriptEntry]) -> Sequence[TranscriptEntry]:
+        return [self._open(key, entry) for entry in sealed]
+
+    def _open(self, key: str, sealed: TranscriptEntry) -> TranscriptEntry:
+        """Return the decrypted entry; the number and the key in it are compared."""
+        from cryptography.fernet import InvalidToken
+
+        which, data = f"entry {sealed.number} of {key!r}", sealed.data
+        token = data.get("token") if is_mapping(data) else None
+        if sealed.type != SEALED or not isinstance(token, str) or not token.isascii():
+            fix = "copy it to another store: encrypted.append(key, plain.load(key))"
+            raise TranscriptError(f"{which} is not encrypted", fix=fix)
+        try:
+            text = self._cipher.decrypt(token)
+        except InvalidToken:
+            fix = "add the key that it was written with, or restore it from a copy"
+            raise TranscriptError(f"{which} cannot be decrypted", fix=fix) from None
+        line, _, home = text.decode(errors="surrogatepass").partition("\0")
+        entry = TranscriptEntry.from_line(line)
+        if (entry.number, home) != (sealed.number, key):
+            what = f"{which} was written as entry {entry.number} of {home!r}"
+            raise TranscriptError(what, fix="restore it from a copy")
+        return entry
+
+
+class AsyncEncryptedStore(EncryptedStore):
+    """An :class:`EncryptedStore` around an asynchronous store; it encrypts in threads."""
+
+    async def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
+        """Encrypt entries, and add them to those of a key."""
+        from asyncio import to_thread
+
+        await self._store.append(key, await to_thread(self._sealed, key, entries))
+
+    async def load(self, key: str, after: int = 0) -> Sequence[TranscriptEntry]:
+        """Return the entries of a key; :class:`TranscriptError` for one that it cannot decrypt."""
+        return await self._later(key, self._store.load(key, after))
+
+
+# A store in a database that SQLAlchemy reaches: a row for each entry.
+
+NAME = "promptdsl_entries"
+LONGEST = 255
+"""The most characters of a key: some databases limit the size of an index."""
+
+
+class SqlStore:
+    """Transcripts in a table of a database, such as PostgreSQL: a row for each entry.
+
+    ``engine`` is an ``Engine`` of SQLAlchemy 2; ``await Transcript.aopen(key, store=...)`` uses it
+    in threads. The table ``promptdsl_entries`` has to be there: ``create_tables=True`` makes it
+    when it is missing, ``SqlStore.table()`` describes it for your migrations. Any number of
+    processes and machines may write. It needs the extra ``sql``.
+
+    >>> from sqlalchemy import create_engine
+    >>> from promptdsl import SqlStore, Transcript
+    >>> engine = create_engine("sqlite://")
+    >>> store = SqlStore(engine, create_tables=True)
+    >>> entry = Transcript.open("1881", store=store).append("Why twice?")
+    >>> len(Transcript.open("1881", store=store)), store.list()
+    (1, ['1881'])
+    >>> engine.dispose()
+    """
+
+    @public_api
+    def __init__(self, engine: "Engine", *, create_tables: bool = False) -> None:
+        self._table = self.table()
+        from sqlalchemy import Engine, inspect
+        from sqlalchemy.exc import IntegrityError
+        from sqlalchemy.schema import CreateTable
+
+        if not isinstance(engine, Engine):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fix = "give create_engine(...); Transcript.aopen uses it in threads"
+            raise OptionError(f"{shown(engine)} is not an Engine of SQLAlchemy", fix=fix)
+        self._engine = engine
+        if create_tables:
+            # PostgreSQL raises one of two errors where another process makes it at this moment.
+            try:
+                with self._connected() as connection, suppress(IntegrityError):
+                    connection.execute(CreateTable(self._table, if_not_exists=True))
+            except TranscriptError:
+                if not inspect(engine).has_table(NAME):
+                    raise
+
+    @staticmethod
+    def table() -> "Table":
+        """Return the table that a store uses.
+
+        For Alembic: ``target_metadata = [your_metadata, SqlStore.table().metadata]``.
+        """
+        require("sqlalchemy", "sql")
+        from sqlalchemy import Column, Integer, MetaData, String, Table, Text
+
+        return Table(
+            NAME,
+            MetaData(),
+            Column("key", String(LONGEST), primary_key=True),
+            Column("number", Integer, primary_key=True, autoincrement=False),
+            Column("line", Text, nullable=False),
+        )
+
+    @public_api
+    def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
+        """Append entries to those of a key, in one transaction."""
+        from sqlalchemy import func, select
+        from sqlalchemy.exc import IntegrityError
+
+        if not entries:
+            return
+        if len(key) > LONGEST:
+            what = f"the key {shown(key)} is longer than {LONGEST} characters"
+            raise TranscriptError(what, fix="give a shorter key")
+        column, first = self._table.c, entries[0].number
+        rows = [{"key": key, "number": e.number, "line": e.to_line()} for e in entries]
+        with self._connected() as connection:
+            self._lock(connection, key)
+            last = connection.scalar(select(func.max(column.number)).where(column.key == key))
+            if (last or 0) + 1 != first:
+                raise refused(key, first)
+            try:
+                connection.execute(self._table.insert(), rows)
+            except IntegrityError:
+                raise refused(key, first) from None
+
+    @public_api
+    def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
+        """Return the entries of a key; :class:`TranscriptError` for a row that was changed."""
+        column = self._table.c
+        query = self._table.select().where(column.key == key, column.number > after)
+        with self._connected() as connection:
+            rows = connection.execute(query.order_by(column.number)).all()
+        return [entry_of_row(key, row.number, row.line) for row in rows]
+
+    @public_api
+    def list(self, prefix: str = "") -> "list[str]":
+        """Return the keys that begin with a text, in order."""
+        column = self._table.c
+        query = self._table.select().with_only_columns(column.key).where(column.number == 1)
+        with self._connected() as connection:
+            with_prefix = query.where(column.key.startswith(prefix, autoescape=True))
+            keys = connection.scalars(with_prefix).all()
+        # For SQLite, small and capital letters are the same.
+        return sorted(key for key in keys if key.startswith(prefix))
+
+    @public_api
+    def delete(self, key: str) -> None:
+        """Remove the transcript of a key, if there is one."""
+        with self._connected() as connection:
+            self._lock(connection, key)
+            connection.execute(self._table.delete().where(self._table.c.key == key))
+
+    def _lock(self, connection: "Connection", key: str) -> None:
+        """Write the first row of a key unchanged: other writers of the key wait until the end."""
+        column = self._table.c
+        first = self._table.update().where(column.key == key, column.number == 1)
+        connection.execute(first.values(number=1))
+
+    @contextmanager
+    def _connected(self) -> "Generator[Connection]":
+        """Return a connection with a transaction, which is committed at the end."""
+        from sqlalchemy import inspect
+        from sqlalchemy.exc import DBAPIError
+        from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except PoolTimeoutError as error:
+            fix = "give the engine more connections, or end those that are not used"
+            raise TranscriptError("no connection to the database was free", fix=fix) from error
+        except DBAPIError as error:
+            # The text of the error has parameters with messages, so only ``orig`` is shown.
+            first, *_ = f"{error.orig}".splitlines() or [""]
+            what, fix = f"cannot use the database: {first}", "check the address and the rights"
+            has_run = error.statement and not error.connection_invalidated
+            if has_run and not inspect(self._engine).has_table(NAME):
+                what = f"the database has no table {NAME}"
+                fix = "make it with SqlStore(engine, create_tables=True), or in a migration"
+            raise TranscriptError(what, fix=fix) from error.orig
