@@ -25,7 +25,7 @@ from promptdsl.config.model_facts import (
 from promptdsl.config.transformation import as_layer
 from promptdsl.config.wires import (
     REGISTRY,
-    Added,
+    AddedServers,
     Server,
     provider_names,
     server_of,
@@ -76,7 +76,7 @@ class ModelEntry:
 
 @lru_cache(maxsize=1024)
 def _look_up(
-    model: str | None, provider: str | None, added: "_Added", _servers: Added
+    model: str | None, provider: str | None, added: "_Added", _servers: AddedServers
 ) -> ModelFacts:
     # The target: the provider that was named, else the provider of the model.
     name = model or ""
@@ -309,7 +309,9 @@ def near_name(model: str, provider: str | None) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _advice(model: str, provider: str | None, added: "_Added", _servers: Added) -> str | None:
+def _advice(
+    model: str, provider: str | None, added: "_Added", _servers: AddedServers
+) -> str | None:
     wire = wire_of(provider)
     if not model or wire.any_model or _entries(model, added):
         return None
@@ -521,7 +523,7 @@ def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Fac
             if name in provider_names():
                 fix = "choose another name, or add facts about its models with register_model()"
                 raise OptionError(f"the provider {name!r} exists already", fix=fix)
-            REGISTRY.added = Added({**REGISTRY.added.servers, name: server})
+            REGISTRY.added = AddedServers({**REGISTRY.added.servers, name: server})
     except PromptError as error:
         raise error.located(author()) from None
     registration = ExitStack()
@@ -557,4 +559,4 @@ def _remove(server: Server) -> None:
         others = {
             name: known for name, known in REGISTRY.added.servers.items() if known is not server
         }
-        REGISTRY.added = Added(others)
+        REGISTRY.added = AddedServers(others)

@@ -72,7 +72,7 @@ def _server(name: str, row: Mapping[str, Any]) -> Server:  # Any: a table of a T
 
 
 @attrs.frozen(eq=False, repr=False)
-class Added:
+class AddedServers:
     """The servers of users by name. A change makes a new object: it is a key of caches."""
 
     servers: Mapping[str, Server] = EMPTY
@@ -81,7 +81,7 @@ class Added:
 class Registry:
     """The current registrations of users."""
 
-    added = Added()
+    added = AddedServers()
 
 
 REGISTRY = Registry()

@@ -57,7 +57,7 @@ _Location: TypeAlias = tuple[int, str]
 """The location of a turn or recorded message: its number before pairing, and its address."""
 
 
-class Removed(NamedTuple):
+class RemovedPart(NamedTuple):
     """A call or a result that pairing removed, as the only part of its turn or message.
 
     ``source`` is its line, ``location`` that of its turn in the tree before pairing.
@@ -69,7 +69,7 @@ class Removed(NamedTuple):
     why: str
 
 
-def removed_by_pairing(root: RootNode, *, mode: Mode) -> list[Removed]:
+def removed_by_pairing(root: RootNode, *, mode: Mode) -> list[RemovedPart]:
     """Return the calls and results that pairing removes from a tree, in document order."""
     repair = _Repair(fill=mode == "fill")
     repair.repaired(root)
@@ -93,7 +93,7 @@ def _check(root: RootNode) -> _Calls:
     return open_calls
 
 
-class _Checked(NamedTuple):
+class _CheckedRun(NamedTuple):
     """The index up to which recorded messages are in pairs, and the ids of calls open there."""
 
     stop: int
@@ -107,14 +107,14 @@ def _check_recording(node: RecordedNode, open_calls: _Calls) -> None:
         return
     start = first_of(node)
 
-    def check(messages: Sequence[Message], before: _Checked | None) -> _Checked:
-        known = before or _Checked(start, ())
+    def check(messages: Sequence[Message], before: _CheckedRun | None) -> _CheckedRun:
+        known = before or _CheckedRun(start, ())
         if known.stop > len(messages):
-            known = _Checked(start, ())
+            known = _CheckedRun(start, ())
         for id in known.open:
             open_calls.add(id, node)
         _check_messages(messages[known.stop :], node, open_calls)
-        return _Checked(len(messages), tuple(open_calls))
+        return _CheckedRun(len(messages), tuple(open_calls))
 
     remember(node, (_check_recording, start), check)
 
@@ -220,7 +220,7 @@ class _Repair:
 
     fill: bool
     turns: list[Node] = attrs.field(factory=new_list)
-    removed: list[Removed] = attrs.field(factory=new_list)
+    removed: list[RemovedPart] = attrs.field(factory=new_list)
     fates: dict[str, str] = attrs.field(factory=new_dict)
     """The reason why a further result of a call is removed, by the id of the call."""
     open_calls: OpenCalls[str] = attrs.field(factory=new_calls)
@@ -294,13 +294,13 @@ def _located_turns(root: RootNode) -> Iterator[_Located]:
             counts[role] += 1
 
 
-def _removed(node: Node, part: Node | Block, location: _Location, why: str) -> Removed:
+def _removed(node: Node, part: Node | Block, location: _Location, why: str) -> RemovedPart:
     turn: Any = node  # Any: a turn or a recording; these make and answer calls
     if isinstance(node, RecordedNode):
         turn = replace(node, items=(node.items[0].replace(content=(part,)),))
     elif part is not node:
         turn = with_content(node, (cast("Node", part),))
-    return Removed(turn, part.source if isinstance(part, Node) else node.source, location, why)
+    return RemovedPart(turn, part.source if isinstance(part, Node) else node.source, location, why)
 
 
 def _interrupted(caller: Node, id: str) -> ToolTurnNode:
