@@ -17,7 +17,7 @@ PACKAGE = Path(promptdsl.__file__).parent
 @cache
 def modules() -> list[ast.Module]:
     """Return the modules of the package that may make hints, beside the table of names."""
-    texts = [p.read_text("utf-8") for p in PACKAGE.rglob("*.py") if p.name != "hint_names.py"]
+    texts = [p.read_text("utf-8") for p in PACKAGE.rglob("*.py") if p.name != "names.py"]
     return [ast.parse(text) for text in texts if "hint(" in text or '"hint"' in text]
 
 

@@ -44,7 +44,7 @@ ROOMS: Mapping[str, Room] = {
         " tests/test_encoding.py tests/test_fenced_values.py tests/components tests/messages",
     ),
     "messages": Room(
-        "messages/*.py messages/media/*.py",
+        "messages/*.py",
         "tests/messages tests/media tests/test_messages.py tests/test_payloads.py"
         " tests/test_losses.py tests/test_schemas.py tests/test_recordings.py tests/components",
     ),
