@@ -58,13 +58,13 @@ from promptdsl.tree.turn_nodes import (
 # the log. They save 50, 350 and 850 tokens in all; a bisection of these sums finds how many are
 # needed.
 #
-# - 40 tokens too many: the hint is dropped. Nothing fits into the 10 tokens that are left over. -
-# 150 too many: the hint is dropped, and the conversation is cut, at the end of a step. The tokens
-# left over stay free. Without steps the cut saves no more than is missing, and then the hint comes
-# back if there is room for it. - 400 too many: all three actions are done, and 450 tokens are left
-# over. Then actions are undone where there is room, the last one first: the log (500) does not fit,
-# the conversation and the hint come back. So the drop of one large part does not also drop the
-# small ones.
+# - 40 tokens too many: the hint is dropped. Nothing fits into the 10 tokens that are left over.
+# - 150 too many: the hint is dropped, and the conversation is cut, at the end of a step. The tokens
+#   left over stay free. Without steps the cut saves no more than is missing, and then the hint
+#   comes back if there is room for it.
+# - 400 too many: all three actions are done, and 450 tokens are left over. Then actions are undone
+#   where there is room, the last one first: the log (500) does not fit, the conversation and the
+#   hint come back. So the drop of one large part does not also drop the small ones.
 #
 # Read first ``actions_of``, then ``Order.choose``.
 

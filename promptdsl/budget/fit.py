@@ -259,7 +259,7 @@ def fit(
                 fits = partial(tuple, cut_parts), ready
                 if not binds:
                     return fits
-    # With bound reasoning, a prompt that fits keeps the cut of its earlier requests (``fresh.py``).
+    # With bound reasoning, a prompt that fits keeps the cut of its earlier requests.
     bound = _fit_bound(plan(), cuts, attempt) if binds else None
     return bound or fits or _drop_to_fit(plan(), cuts, attempt, over=over, limit=limit)
 

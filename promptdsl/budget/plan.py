@@ -55,7 +55,7 @@ from promptdsl.tree.turn_nodes import (
 
 # The scan of a budget: it finds the entries of a timeline and their units in the tree.
 #
-# Read ``units.py`` and ``slots.py`` first: they say what an entry, a unit and a slot are.
+# Read ``units.py`` first: it says what a slot, an entry and a unit are.
 
 INDIVISIBLE = (GroupNode, FirstFitNode)
 """The fragments that are kept or dropped completely: they have no units inside."""

@@ -1,7 +1,7 @@
 """A linter of prompts: rules that check Python files, templates and rendered prompts.
 
-``checker`` runs the rules, each of which is a file in ``rules``; ``python_file`` and
-``checked_prompt`` hold what they read.
+``checker`` runs the rules, which are in ``rules``. They read a ``python_file`` with its
+``expressions``, or a rendered prompt; ``finding`` has the classes of a rule and of a finding.
 """
 
 from promptdsl.checking.checker import Checker, CheckReport, CheckSettings

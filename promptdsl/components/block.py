@@ -116,13 +116,14 @@ Content: TypeAlias = "_Words | Placed[str] | _Data | _Nothing"
 # A component has the slots of its node. Its life, in order:
 #
 # 1. *begin*: a call makes its options and its content from the arguments. Components among the
-# arguments joined the open block when they were written; ``adopt`` moves them into the content, and
-# ``retract`` removes them if the call fails. 2. *join*: the component is appended to the open
-# block, by ``place``. ``put`` does the same for a finished node. 3. *enter*: ``with`` makes its
-# content a list. Now it is the open block, and others join it. 4. *leave*: the block closes, and
-# the component is sealed. If an error ended the block, the component *fails*: it is removed from
-# its parent. 5. *seal*: its children are checked and frozen. A frozen component has another class,
-# which refuses every change. ``finish`` freezes a component without a parent.
+#    arguments joined the open block when they were written; ``adopt`` moves them into the content,
+#    and ``retract`` removes them if the call fails.
+# 2. *join*: the component is appended to the open block. ``put`` does the same for a finished node.
+# 3. *enter*: ``with`` makes its content a list. Now it is the open block, and others join it.
+# 4. *leave*: the block closes, and the component is sealed. If an error ended the block, the
+#    component *fails*: it is removed from its parent.
+# 5. *seal*: its children are checked and frozen. A frozen component has another class, which
+#    refuses every change. ``finish`` freezes a component without a parent.
 #
 # The functions below are in this order: ``begin``, ``seal``, ``finish``, and the advice of errors.
 # A component of an author begins in ``ComponentFunction.__call__`` (``custom.py``). *enter* is

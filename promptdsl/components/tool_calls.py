@@ -1,4 +1,4 @@
-"""What stands beside the text of turns: events, tool calls, their results, and reasoning."""
+"""What a turn has besides its texts: events, tool calls, their results, and reasoning."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Never, Unpack

@@ -322,6 +322,11 @@ GEMINI = Wire(
     },
 )
 
-_ALL = (OPENAI, OPENAI_RESPONSES, OPENAI_COMPATIBLE, CHAT_TEMPLATE, ANTHROPIC, BEDROCK, GEMINI)
-RECORDS: dict[str, Wire] = {wire.name: wire for wire in _ALL}
+RECORDS: dict[str, Wire] = {
+    wire.name: wire
+    for wire in (
+        *(OPENAI, OPENAI_RESPONSES, OPENAI_COMPATIBLE, CHAT_TEMPLATE),
+        *(ANTHROPIC, BEDROCK, GEMINI),
+    )
+}
 """The record of each provider, by its name."""

@@ -353,7 +353,7 @@ def only_text(blocks: tuple[Block, ...]) -> str | None:
     return None
 
 
-# Messages of values that are known to be valid: nothing is checked (see ``fast_path``).
+# Messages of values that are known to be valid: nothing is checked (see ``read_blocks.py``).
 
 _Draft = draft_of(Message)
 

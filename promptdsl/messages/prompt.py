@@ -291,5 +291,5 @@ def hint(
     source: Source | None = None,
     at: tuple[int, ...] = (),
 ) -> Loss:
-    """Return a hint; ``name`` is one of ``hint_names.py``."""
+    """Return a hint; ``name`` is one of ``HINTS`` (``names.py``)."""
     return Loss("hint", what, why, path, source, at=at, name=name)

@@ -65,8 +65,8 @@ ALONE = [step for step in FOR_TARGET if step[0] in ("merge_system", "render_even
 class Measuring:
     """The counter of the parts of one prompt for a budget, in tokens of its target.
 
-    Implements the protocol in ``budget/measure_protocol.py``. ``with_bytes`` returns an attachment
-    with the bytes that a ``media_loader`` loads for it, given the role of its message.
+    Implements the protocol ``Measure`` of ``budget/budget.py``. ``with_bytes`` returns an
+    attachment with the bytes that a ``media_loader`` loads for it, given the role of its message.
     """
 
     def __init__(

@@ -3,13 +3,12 @@
 Read the modules in this order:
 
 - ``count`` defines counters, and ``counters`` chooses one for a model.
-- ``encoder`` counts texts with one of the ``encodings``; a long text is counted in pieces between
-  its ``safe_cuts``.
-- ``messages`` counts neutral messages with a counter. ``payloads`` counts a provider's payload,
-  part by part (``payload_parts``, ``wire_json``). Both add ``attachments`` (``images``), ``tools``
-  and ``frames``.
-- ``cut`` finds the longest beginning of a text that fits a limit; ``splitting`` uses it to divide a
-  text.
+- ``encodings`` has the encodings with which ``counters`` counts texts, and the cuts between which a
+  long text is counted in pieces.
+- ``payloads`` counts neutral messages with a counter, and a provider's payload part by part. Both
+  have ``attachments``.
+- ``cut`` finds the longest beginning of a text that fits a limit, and divides a text into such
+  parts.
 """
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports

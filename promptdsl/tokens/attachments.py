@@ -218,8 +218,8 @@ PAGE_TEXT_TOKENS = 3_000
 GEMINI_PAGE_TOKENS = {"tiles-258": 258, "resolution": 560}
 """The tokens of a page for Gemini, by the name of the model's formula for pictures.
 
-The names are in ``config/wire.py``, the formulas in ``tokens/images.py``: by ``tiles-258``, each
-tile of a picture counts 258 tokens; by ``resolution``, a picture counts by its requested detail.
+The names are in ``config/wire.py``, the formulas above: by ``tiles-258``, each tile of a picture
+counts 258 tokens; by ``resolution``, a picture counts by its requested detail.
 Sources: "Document understanding", "Media resolution".
 """
 

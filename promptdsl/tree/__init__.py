@@ -1,7 +1,7 @@
 """The tree: frozen nodes, their masks, and pure functions from node to node.
 
-Read ``node.py`` first, then ``masks.py``. The classes of nodes are in ``group_nodes.py``,
-``turn_nodes.py`` and ``part_nodes.py``; ``rewrite.py`` makes new trees.
+Read ``node.py`` first, then ``masks.py``. The classes of nodes are in ``turn_nodes.py`` and
+``part_nodes.py``; ``rewrite.py`` makes new trees.
 """
 
 from promptdsl.tree import unknown_names as unknown_names

@@ -177,7 +177,7 @@ class Node:
     _volatile_fields: ClassVar[tuple[str, ...]] = ()
     """The data fields that may hold volatile values; ``labels`` holds only their labels."""
     _placement: Any  # Any: a class without a placement may be anywhere
-    """Where it may be in a prompt, for type checkers alone; ``components.contents`` lists them."""
+    """Where it may be in a prompt, for type checkers alone; ``components.block`` lists them."""
     _head: ClassVar[str | None] = None
     """The first word in the address of its messages, by default their role."""
 

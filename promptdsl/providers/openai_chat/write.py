@@ -217,7 +217,7 @@ def _write_message(request: ChatRequest, location: Location) -> None:
 
 
 def _write_answer(request: ChatRequest, location: Location, parts: list[Param]) -> None:
-    """Write a message of the assistant: its texts, and calls, audio and reasoning beside them."""
+    """Write a message of the assistant: its texts, its calls, audio and reasoning."""
     texts = [part for part in parts if part["type"] not in _NEXT_TO_CONTENT]
     calls = [part for part in parts if part["type"] in _CALLS]
     keys: Param = {}

@@ -1,7 +1,7 @@
 """Write a prompt as the arguments of ``client.responses.create``.
 
 Read ``write`` first. Each call and each result is an item; the texts and attachments of a message
-wait in a ``ContentDraft`` (``items.py``) until they are sent as one item.
+wait in a ``ContentDraft`` (``parts.py``) until they are sent as one item.
 """
 
 import json

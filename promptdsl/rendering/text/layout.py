@@ -175,8 +175,8 @@ def unpacked(parts: Packed, tree: Node) -> Layout:
 
 # The turns of a prompt, the nodes in them, and the pieces that each node wrote.
 #
-# ``lower`` notes the pieces in flat lists while it writes (``Layout`` in ``pieces.py``). Here
-# objects are made of these lists, when a report needs them.
+# ``lower`` notes the pieces in flat lists while it writes (:class:`Layout`). Here objects are made
+# of these lists, when a report needs them.
 
 LONGEST = 1_000
 """The most characters of an address: without a limit, addresses grow with the square of depth."""

@@ -133,7 +133,7 @@ class TurnWalk(TextState):
 
 
 def walk(text: TurnText, turn: TurnNode) -> tuple[Block, ...]:
-    """Return the blocks of a turn with parts of any kind, for which ``ways`` has no shorter way."""
+    """Return the blocks of a turn with parts of any kind, for which there is no shorter way."""
     TurnWalk(text, turn, Fences(text.author_tags, text.literals)).write()
     return text.page.finish()
 
