@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.budget.budget import Measure
 from promptdsl.budget.dropped import Choice, Needed, Order, needed_by
-from promptdsl.budget.edited_history import uncleared
+from promptdsl.budget.edited_history import pinned_ranges, uncleared
 from promptdsl.budget.histories import cut_points, default_step, measure_history
 from promptdsl.budget.units import (
     LAST,
@@ -438,8 +438,6 @@ def _set_cut_points(
     clearing = None
     pinned: Sequence[tuple[int, int]] = ()
     if node.pin is not None:
-        from promptdsl.budget.edited_history import pinned_ranges
-
         pinned = pinned_ranges(node, structure.exchanges, structure.rounds, len(tokens))
     if is_compacted(node):
         from promptdsl.budget.recorded import with_compaction

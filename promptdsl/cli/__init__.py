@@ -14,7 +14,7 @@ from promptdsl.cli.commands import (
     add_commands,
     commands_by_group,
 )
-from promptdsl.cli.output import UsageError, error_text, has_colours, near, relative
+from promptdsl.cli.output import UsageError, coloured_notes, error_text, has_colours, near, relative
 from promptdsl.comparing import visible
 
 OK, WRONG, USAGE = 0, 1, 2
@@ -99,8 +99,6 @@ def _print_text(stream: TextIO | None, text: str) -> int:
     if stream is sys.stderr:
         text = visible(relative(text))
         if has_colours(stream):
-            from promptdsl.cli.output import coloured_notes
-
             text = coloured_notes(text)
     try:
         stream.flush()

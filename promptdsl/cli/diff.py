@@ -18,6 +18,7 @@ from promptdsl.cli.output import (
     UsageError,
     as_json,
     as_row,
+    coloured,
     fields,
     is_colourful,
     relative,
@@ -384,8 +385,6 @@ def _formatted(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, 
         case "text":
             data = visible(relative(report.text))
             if arguments.output is None and is_colourful():
-                from promptdsl.cli.output import coloured
-
                 data = coloured(data)
         case "json":
             data = as_json(report.to_dict())

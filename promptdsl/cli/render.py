@@ -21,9 +21,11 @@ from promptdsl.cli.output import (
     as_messages,
     as_row,
     as_section,
+    coloured_tokens,
     fields,
     is_colourful,
     located,
+    paint,
     relative,
     write_report,
 )
@@ -85,8 +87,6 @@ def run_tokens(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         text += f"\ncounted by: {visible(rendered.tokens.label, one_line=True)}"
     text = relative(text)
     if is_colourful():
-        from promptdsl.cli.output import coloured_tokens
-
         text = coloured_tokens(text)
     return text, notes
 
@@ -167,8 +167,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             if arguments.json:
                 return as_json(str(rendered)), notes
             if is_colourful():
-                from promptdsl.cli.output import paint
-
                 return rendered._text(paint), notes
             return str(rendered), notes
         if not arguments.json:

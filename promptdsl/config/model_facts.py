@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import attrs
 
-from promptdsl.config.wire import RULE_NAMES, ImageFormula, MediaKind, Wire
+from promptdsl.config.wire import (
+    OPENAI_MARKS,
+    RULE_NAMES,
+    CacheRule,
+    ImageFormula,
+    MediaKind,
+    Wire,
+)
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
 from promptdsl.foundation.unicode import is_valid_unicode
@@ -15,7 +22,6 @@ from promptdsl.messages.names import ProviderName
 
 if TYPE_CHECKING:
     from promptdsl.config.chat_template import ChatTemplate
-    from promptdsl.config.wire import CacheRule
 
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 Roles: TypeAlias = tuple[tuple[str, MappedRole], ...]
@@ -286,10 +292,8 @@ class ModelFacts:
         return (self.wire.name, *self.behind.origins)
 
     @property
-    def cache_rule(self) -> "CacheRule":
+    def cache_rule(self) -> CacheRule:
         """The rule of the target's prompt cache: which tokens of a request it serves."""
-        from promptdsl.config.wire import OPENAI_MARKS
-
         rule = self.wire.cache
         rule = OPENAI_MARKS if self.cache_marks and not rule.needs_marks else rule
         return rule._replace(minimum=self.cache_minimum or rule.minimum)

@@ -13,19 +13,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
 from functools import wraps
-from inspect import CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, Parameter, signature
+from inspect import CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, Parameter, Signature, signature
 from threading import RLock
 from types import CodeType, FrameType, FunctionType, TracebackType
-from typing import TYPE_CHECKING, Any, Never, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Never, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakSet, ref
 
 import attrs
 
 from promptdsl.foundation.errors import OptionError, PromptError, nearest
-
-if TYPE_CHECKING:
-    from inspect import Signature
-
 
 # The error for a call with arguments that a public class or function does not take.
 
@@ -168,7 +164,7 @@ class ListedSignature:
         self,
         instance: object,
         cls: Any,  # Any: a class with the two attributes
-    ) -> "Signature":
+    ) -> Signature:
         if instance is not None:
             raise AttributeError("an instance cannot be called: only its class has a signature")
         return listed_signature(cls.__init__, cls._options_type, cls._option_defaults)
@@ -178,13 +174,11 @@ def listed_signature(
     function: Any,  # Any: any function
     options: type | None,
     defaults: Mapping[str, object],
-) -> "Signature":
+) -> Signature:
     """Return the signature of a function with its options as keywords, without ``self``.
 
     The default of an option that is not among ``defaults`` is shown as ``...``.
     """
-    from inspect import Parameter, signature
-
     full = signature(function)
     shown = [
         _with_own_default(parameter)
@@ -201,7 +195,7 @@ def listed_signature(
     return full.replace(parameters=[*shown, *listed])
 
 
-def _is_shown(parameter: "Parameter", options: type | None) -> bool:
+def _is_shown(parameter: Parameter, options: type | None) -> bool:
     """Return whether a signature lists a parameter.
 
     The options of a ``TypedDict`` are listed instead of ``**options``. ``*args: Never`` and
@@ -213,7 +207,7 @@ def _is_shown(parameter: "Parameter", options: type | None) -> bool:
     return not is_further or parameter.annotation not in (Never, "Never")
 
 
-def _with_own_default(parameter: "Parameter") -> "Parameter":
+def _with_own_default(parameter: Parameter) -> Parameter:
     """Return a parameter; a required one, whose default is ``LEFT_OUT``, without a default."""
     if parameter.default is LEFT_OUT:
         return parameter.replace(default=parameter.empty)

@@ -15,7 +15,7 @@ from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, r
 from promptdsl.foundation.source import end_traceback
 from promptdsl.messages import field_checks as f
 from promptdsl.messages.field_checks import Cache, Check, checks
-from promptdsl.messages.media_type import MEDIA_KINDS, SHORTHANDS, MediaSource
+from promptdsl.messages.media_type import MEDIA_KINDS, SHORTHANDS, MediaSource, type_by_extension
 
 # The keys of blocks in dictionaries, and the function that writes a block as a dictionary.
 
@@ -217,8 +217,6 @@ class _MediaBlock(AnyBlock):
         """The media type of the source, else the one that its extension shows."""
         if self.source.media_type is not None or self.source.kind in ("base64", "file_id"):
             return self.source.media_type
-        from promptdsl.messages.media_type import type_by_extension
-
         return type_by_extension(self.source.value)
 
     @property

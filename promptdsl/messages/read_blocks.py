@@ -43,7 +43,9 @@ from promptdsl.messages.media_type import (
     MediaSource,
     SourceKind,
     data_url,
+    kind_of_type,
     plain_type,
+    type_by_extension,
 )
 
 # Blocks built without checks, from values that are known to be valid.
@@ -276,8 +278,6 @@ def _kind_of_media(entries: _Entries, where: str) -> MediaKind | None:
     key = next((key for key in SHORTHANDS[1:-1] if isinstance(source.get(key), str)), None)
     if key is None:
         return None
-    from promptdsl.messages.media_type import kind_of_type, type_by_extension
-
     value = str(source[key])
     inside = data_url(value) if key == "url" else None
     declared = source.get("media_type") or (inside and inside.media_type)

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 
 # Who may ask the server what: this machine, from the page itself, with the token.
-#
-# Starlette is imported with the first request, so that this module can be read without the extra.
 
 TOKEN_HEADER = "x-promptdsl-token"
 USUAL_PORT = 80
@@ -112,20 +110,16 @@ class Guard:
             return refused(415, "only application/json is allowed")
         return None
 
-    def _refused_host(self, hosts: list[str]) -> "Response":
+    def _refused_host(self, hosts: list[str]) -> Response:
         name = hosts[0].rpartition(":")[0] or hosts[0] if len(hosts) == 1 else ""
         if name not in ("127.0.0.1", "localhost"):
             return refused(403, "the host is not this machine")
-        from starlette.responses import HTMLResponse
-
         page = OTHER_PORT.format(port=self._port, command=tunnel_command(self._port))
         return HTMLResponse(page, 403)
 
 
-def refused(status: int, why: str, **headers: str) -> "JSONResponse":
+def refused(status: int, why: str, **headers: str) -> JSONResponse:
     """Return the response that refuses a request."""
-    from starlette.responses import JSONResponse
-
     return JSONResponse({"error": why}, status, headers)
 
 

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from jinja2 import Template, nodes
+from jinja2 import Environment, StrictUndefined, Template, UndefinedError, nodes
 from jinja2.exceptions import TemplateNotFound, TemplatesNotFound, TemplateSyntaxError
 from jinja2.meta import find_undeclared_variables
 
@@ -22,6 +22,7 @@ from promptdsl.foundation.guards import WrittenTags
 from promptdsl.foundation.source import LibrarySection
 from promptdsl.templates.compiler import (
     Piece,
+    PieceCode,
     Rope,
     UnknownFilter,
     check_names,
@@ -223,19 +224,13 @@ def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
     if folders and _KIND.fullmatch(kind):
         file = find(f"events/{kind}{SUFFIX}", folders)
         if file is not None:
-            from promptdsl.templates.limits import Run
-
             run = Run((*folders, shipped_folder()), none_is_empty=True)
             return tuple(map(_labelled, run_template(file, fields, run).pieces))
     template = _shipped_template(kind)
     try:
         outputs = template.root_render_func(template.new_context({**fields}, shared=True))
         return tuple([text[0] if isinstance(text, tuple) else text for text in outputs])
-    except Exception as error:
-        from jinja2 import UndefinedError
-
-        if not isinstance(error, UndefinedError):
-            raise
+    except UndefinedError as error:
         raise TemplateError(
             f"the template of {kind!r} events needs a missing field: {error.message}",
             fix="give every field that it uses, with None for an absent one",
@@ -243,11 +238,8 @@ def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
 
 
 @cache
-def _shipped_template(kind: str) -> "Template":
+def _shipped_template(kind: str) -> Template:
     """Return a template that comes with promptdsl, which needs no limits."""
-    from jinja2 import Environment, StrictUndefined
-
-    from promptdsl.templates.compiler import PieceCode
 
     class EventTemplates(Environment):
         """The environment of the templates of promptdsl, whose fields are already encoded."""

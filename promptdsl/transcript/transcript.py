@@ -28,7 +28,15 @@ from promptdsl.transcript.entries import (
 )
 from promptdsl.transcript.log import state_after
 from promptdsl.transcript.stored import StoredLog
-from promptdsl.transcript.values import NewMessage, Repair, above, checked, new_message, with_text
+from promptdsl.transcript.values import (
+    NewMessage,
+    Repair,
+    above,
+    checked,
+    client_messages,
+    new_message,
+    with_text,
+)
 
 
 class Transcript(StoredLog):
@@ -380,8 +388,6 @@ class Transcript(StoredLog):
         Accepted are user, assistant and tool turns of text, addresses, base64, calls and results.
         Raises :class:`DataError`, which names anything else.
         """
-        from promptdsl.transcript.values import client_messages
-
         return cls(client_messages(data), clock=clock, ids=ids)
 
     @classmethod

@@ -31,7 +31,7 @@ from promptdsl.messages import (
     ToolUseBlock,
 )
 from promptdsl.messages.blocks import default_text
-from promptdsl.messages.media_type import MediaSource
+from promptdsl.messages.media_type import MediaSource, file_name
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputMode, OutputSchema
 from promptdsl.messages.read_blocks import text_block
@@ -159,8 +159,6 @@ def with_bytes(block: MediaBlock, source: MediaSource) -> MediaBlock:
     """Return an attachment with its bytes; a document without a title gets the name of its file."""
     if block.title is not None or not block.is_document:
         return attrs.evolve(block, source=source)
-    from promptdsl.messages.media_type import file_name
-
     return attrs.evolve(block, source=source, title=file_name(block.source.value) or None)
 
 
