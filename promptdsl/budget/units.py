@@ -12,7 +12,7 @@ import attrs
 from promptdsl.budget.histories import CutPoints
 from promptdsl.foundation.frozen import new_list
 from promptdsl.messages.message import open_calls
-from promptdsl.messages.pairing import OpenCalls, asks, first_answers
+from promptdsl.messages.pairing import OpenCalls, answers_before_assistant, asks
 from promptdsl.tree.masks import CALL, OPAQUE, RESULT, SHIFT
 from promptdsl.tree.node import Child, N, Node, walk
 from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
@@ -343,7 +343,7 @@ def answered_by(turn: Node) -> Sequence[str]:
     """
     if not isinstance(turn, RecordedNode):
         return answers_of(turn)
-    return first_answers(turn.items)
+    return answers_before_assistant(turn.items)
 
 
 def left_open_by(turn: Node) -> Sequence[str]:

@@ -18,7 +18,7 @@ from promptdsl.foundation.json import LEVELS, JsonObject, JsonValue, too_deep, w
 from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message, message
-from promptdsl.messages.pairing import first_answers
+from promptdsl.messages.pairing import answers_before_assistant
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.parts import (
@@ -433,7 +433,7 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
             calls = [block for block in blocks if isinstance(block, b.ToolUseBlock)]
             open_calls = calls or open_calls
             # The ids in the results up to the next answer.
-            named_ids = {*first_answers(islice(turns, index + 1, None))}
+            named_ids = {*answers_before_assistant(islice(turns, index + 1, None))}
         else:
             blocks = tuple(_with_call_id(open_calls, block, named_ids) for block in turn.content)
         same = blocks == turn.content

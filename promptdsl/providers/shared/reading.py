@@ -21,7 +21,7 @@ from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.details import JOINED, NO_DETAILS, Details, named
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.message import Message, message
-from promptdsl.messages.pairing import first_answers
+from promptdsl.messages.pairing import answers_before_assistant
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.request import Param
 
@@ -471,7 +471,7 @@ def _is_open(
     ids = [{call.id for call in answer.calls} for answer in run]
     own_calls = {call.id for call in turn.calls}
     rest = dropwhile(lambda message: message.role == "assistant", islice(messages, index, None))
-    answered = {*first_answers(rest)}
+    answered = {*answers_before_assistant(rest)}
     return all(own_calls.isdisjoint(before) and not answered.isdisjoint(before) for before in ids)
 
 

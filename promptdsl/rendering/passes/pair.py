@@ -124,7 +124,8 @@ def _check_messages(messages: Iterable[Message], node: Node, open_calls: _Calls)
         if message._plain is not None and not open_calls:
             continue
         answers = answers_in(message)
-        # One result alone leaves the other calls open: a user's messages may each have one.
+        # The exception of pairing.py: one result alone leaves the other calls open, as recorded
+        # results may each be in a user message of their own.
         closes = closes_calls(message) and not (answers and len(message.content) == 1)
         _take(Step(calls_in(message), answers, closes), node, open_calls)
 
