@@ -60,8 +60,14 @@ URL = re.compile(
 )
 """An address of a scheme that providers fetch."""
 
-SHORTHANDS = ("type", *dict.fromkeys(SOURCE_KEYS.values()), "media_type")
-"""Keys of a source in dictionaries; all but ``type`` may be directly in the media block."""
+VALUE_KEYS = tuple(dict.fromkeys(SOURCE_KEYS.values()))
+"""The keys of the value of a source in dictionaries, each once."""
+
+KEYS_IN_BLOCK = (*VALUE_KEYS, "media_type")
+"""The keys of a source that may also be directly in the dictionary of the media block."""
+
+SHORTHANDS = ("type", *KEYS_IN_BLOCK)
+"""All keys of a source in dictionaries."""
 
 
 def plain_type(media_type: str | None) -> str | None:

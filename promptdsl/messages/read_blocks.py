@@ -1,4 +1,7 @@
-"""Reading blocks from dictionaries, and building them without checks from valid values."""
+"""Building blocks without checks from valid values, then reading blocks from dictionaries.
+
+In this order: the builders, the public ways to read, one block, its parts, and the errors.
+"""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -36,9 +39,11 @@ from promptdsl.messages.blocks import (
 )
 from promptdsl.messages.field_checks import Cache, error_type, kind_of, string
 from promptdsl.messages.media_type import (
+    KEYS_IN_BLOCK,
     MEDIA_KINDS,
     SHORTHANDS,
     SOURCE_KEYS,
+    VALUE_KEYS,
     MediaKind,
     MediaSource,
     SourceKind,
@@ -144,7 +149,7 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
     if not is_list(value):
         subject = repr(key) if key else "a content"
         problem = f"{subject} is a string or a list of blocks, not {kind_of(value)}"
-        raise DataError(problem, fix=_advice_on_content(value))
+        raise DataError(problem, fix=_advice(value, _advice_on_content(value)))
     if type(value) is tuple and all(isinstance(item, AnyBlock) for item in value):
         return cast("tuple[Block, ...]", value)
     return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(value))
@@ -152,10 +157,6 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
 
 def _advice_on_content(value: object) -> str:
     """Return what to write instead of a content that is no string and no list."""
-    from promptdsl.foundation.remedies import REPLY, is_reply
-
-    if is_reply(value):
-        return REPLY
     if isinstance(value, int | float):
         return "write str(value)"
     if isinstance(value, AnyBlock) or "type" in mapping_or_empty(value):
@@ -194,27 +195,21 @@ def _block(data: object, where: str) -> Block:
     if isinstance(data, str):
         return text_block(exact(data))
     if not is_mapping(data):
-        from promptdsl.foundation.remedies import REPLY, is_reply
-
         problem = f"a block is a dictionary or a string, not {type(data).__name__}"
-        fix = REPLY if is_reply(data) else 'write {"type": "text", "text": "..."}'
-        raise _error(where, problem, fix=fix)
+        raise _error(where, problem, _advice(data, 'write {"type": "text", "text": "..."}'))
     # Most blocks are a text and nothing else.
     kind, text = data.get("type"), data.get("text")
     if len(data) == 2 and type(kind) is str and kind == "text" and type(text) is str:
         return text_block(text)
-    # Data at the limit is three levels deeper in the dictionary of a tool result.
+    # The value of a field may have 200 levels. In the dictionary of a tool result it may stand at
+    # content[i].data, which is three levels further in: the list, its item, and the field of that.
     entries: _Entries = dict(plain(data, where, _block_leaf, levels=LEVELS + 3))
     kind = entries["type"] if "type" in entries else _kind_of_media(entries, where)
     if not isinstance(kind, str):
-        from promptdsl.foundation.remedies import REPLY, is_reply
-
-        fix = REPLY if is_reply(data) else f"known types: {', '.join(CLASSES)}"
-        raise _error(where, "a block needs a 'type'", fix=fix)
+        advice = _advice(data, f"known types: {', '.join(CLASSES)}")
+        raise _error(where, "a block needs a 'type'", advice)
     if kind == "message" and "stop_reason" in entries:
-        from promptdsl.foundation.remedies import REPLY
-
-        raise _error(where, "a complete reply is not a block", fix=REPLY)
+        raise _error(where, "a complete reply is not a block", _advice(entries))
     if kind in CLASSES:
         entries.pop("type", None)
         return _known_block(CLASSES[kind], entries, where)
@@ -226,16 +221,24 @@ def _block(data: object, where: str) -> Block:
 
 
 def _block_leaf(item: object, around: Around, key: object) -> object:
-    # Finished blocks may be only in the list ``content`` of a dictionary.
-    if isinstance(item, AnyBlock) and [*around.values()][1:] == ["content"]:
+    """Return a value of JSON, or a finished block, which may be only in the list ``content``."""
+    if isinstance(item, AnyBlock) and _is_content(around):
         return item
     return json_leaf(item, around, key)
+
+
+def _is_content(around: Around) -> bool:
+    """Return whether a value is an item of the ``content`` of the block that is read."""
+    # The outermost container is the block's dictionary. Its key is where the block is.
+    _, *keys = around.values()
+    return keys == ["content"]
 
 
 def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a class of blocks
     # Keys with several names.
     for key, names in ALIASES.get(cls.type, {}).items():
         written = [name for name in (key, *names) if name in entries]
+        # A call's arguments and input are a text and a mapping: ``_arguments`` compares those.
         if key == "arguments" or not written:
             continue
         values = [entries.pop(name) for name in written]
@@ -264,6 +267,7 @@ def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a cl
             raise _missing(cls.type, key, entries, where)
     try:
         if cls.type == "tool_result":
+            # Called for its error alone: a block in code takes any type of error, data does not.
             error_type(fields.get("error_type"), "error_type")
         block: Block = cls(**fields, extra=entries or EMPTY)
     except DataError as error:
@@ -275,7 +279,7 @@ def _kind_of_media(entries: _Entries, where: str) -> MediaKind | None:
     """Return the kind of an attachment by its media type or extension, ``None`` for other data."""
     inner = entries.get("source")
     source = inner if is_mapping(inner) else entries
-    key = next((key for key in SHORTHANDS[1:-1] if isinstance(source.get(key), str)), None)
+    key = next((key for key in VALUE_KEYS if isinstance(source.get(key), str)), None)
     if key is None:
         return None
     value = str(source[key])
@@ -291,27 +295,6 @@ def _kind_of_media(entries: _Entries, where: str) -> MediaKind | None:
             f'write its type: {{"type": "image", "{key}": ...}}; known: {", ".join(MEDIA_KINDS)}',
         )
     return kind_of_type(media_type)
-
-
-def _path(where: str, key: str) -> str:
-    return f"{where}.{key}" if where else key
-
-
-def _error(where: str, what: str, fix: str = "") -> DataError:
-    if where:
-        what = f"{where}: {what}"
-    return DataError(what, fix=fix)
-
-
-def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
-    # Only a few short keys are compared: a long one is no misspelling.
-    near = misspelt(key, [name for name in entries if len(name) <= 40][:20])
-    fix = near or f'write {{"type": "{kind}", "{key}": ...}}'
-    return _error(where, f"{with_article(repr(kind))} block needs {key!r}", fix)
-
-
-def _contradiction(first: str, second: str, where: str) -> DataError:
-    return _error(where, f"{first!r} and {second!r} contradict each other", "give one of them")
 
 
 def _arguments(entries: _Entries, where: str) -> str:
@@ -339,7 +322,11 @@ def _arguments(entries: _Entries, where: str) -> str:
 
 
 def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
-    """Return the blocks of a result, which must not contain another result."""
+    """Return the blocks of a result in data, which must not contain another result.
+
+    A block in code may contain one: recorded messages are kept as they are. No provider takes a
+    result in a result, so data that was written by hand has a mistake there.
+    """
     for item in map(mapping_or_empty, list_or_empty(value)):
         if item.get("type") == "tool_result":
             raise DataError(f"{key!r} of a 'tool_result' block contains a 'tool_result' block")
@@ -350,7 +337,7 @@ def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Ent
     """Remove the source of an attachment from its entries; return it and its unknown keys."""
     if "title" not in entries and isinstance(entries.get("filename"), str):
         entries["title"] = entries.pop("filename")
-    short = {key: entries.pop(key) for key in SHORTHANDS[1:] if key in entries}
+    short = {key: entries.pop(key) for key in KEYS_IN_BLOCK if key in entries}
     if "source" not in entries and not short:
         problem = f"{with_article(repr(kind))} block needs 'source'"
         raise _error(where, problem, "or one of 'path', 'url', 'data', 'file_id'")
@@ -368,7 +355,7 @@ def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Ent
 
 
 def _read_source(data: Mapping[str, object], where: str) -> tuple[MediaSource, _Entries]:
-    keys = [key for key in dict.fromkeys(SOURCE_KEYS.values()) if key in data]
+    keys = [key for key in VALUE_KEYS if key in data]
     if len(keys) > 1:
         raise _contradiction(keys[0], keys[1], where)
     # Without a type, the key shows the kind; the kind of a ``uri`` follows from its scheme.
@@ -389,3 +376,34 @@ def _read_source(data: Mapping[str, object], where: str) -> tuple[MediaSource, _
         raise _error(where, f"'media_type' is a string, not {kind_of(media_type)}")
     source = MediaSource(kind, value, media_type, from_data=True)
     return source, {key: value for key, value in data.items() if key not in SHORTHANDS}
+
+
+# Errors: their location, and what to write instead.
+
+
+def _path(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key
+
+
+def _error(where: str, what: str, fix: str = "") -> DataError:
+    if where:
+        what = f"{where}: {what}"
+    return DataError(what, fix=fix)
+
+
+def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
+    # Only a few short keys are compared: a long one is no misspelling.
+    near = misspelt(key, [name for name in entries if len(name) <= 40][:20])
+    fix = near or f'write {{"type": "{kind}", "{key}": ...}}'
+    return _error(where, f"{with_article(repr(kind))} block needs {key!r}", fix)
+
+
+def _contradiction(first: str, second: str, where: str) -> DataError:
+    return _error(where, f"{first!r} and {second!r} contradict each other", "give one of them")
+
+
+def _advice(value: object, advice: str = "") -> str:
+    """Return the advice for a wrong value, which is another one for a provider's complete reply."""
+    from promptdsl.foundation.remedies import REPLY, is_reply  # only an error needs it
+
+    return REPLY if is_reply(value) else advice
