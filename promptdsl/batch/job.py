@@ -19,7 +19,7 @@ from promptdsl.batch.writer import MANIFEST, BatchWriter, is_part, read_manifest
 from promptdsl.foundation.errors import DataError, nearest
 
 TRIED = 20
-"""The number of rows that are tried to find one that does not fail."""
+"""How many of the first rows are tried: the first that does not fail describes the batch."""
 Load = Callable[[], RowRenderer]
 """A function that makes the renderer in a worker process."""
 
@@ -54,34 +54,21 @@ def write_batch(
     changed since it was started.
     """
     _, rendered, rows = _first(job, id)
-    about, state = _about(job, rendered, depends_on), None
+    about = _about(job, rendered, depends_on)
     if resume:
         read_manifest(folder)  # raise an error if there is none
     os.makedirs(folder, exist_ok=True)
     with _locked(folder):
+        state = None
         if resume:
-            manifest = read_manifest(folder)
-            state, changes = manifest["state"], _changes(manifest, about)
-            changes += [what for what in _used_changes(state) if what not in changes]
-            if changes and not force:
-                fix = "--force continues with the current files; a new folder starts again"
-                raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
-            if manifest["options"]["service"] != about["options"]["service"]:
-                raise DataError("the batch was started in another format", fix="name a new folder")
-            # The old digests stay, so that no new cell of a changed row is added to its answer.
-            about["inputs"] = {**about["inputs"], **manifest["inputs"]}
+            state = _resumed(about, folder, force=force)
             _skip_done(state, rows, job.renderer, force=force)
-            if force:
-                state = {**state, "used": ()}
-        # Without a manifest nothing was written completely: then all files are still parts.
-        elif not all(map(is_part, os.listdir(folder))):
-            what, fix = "files", "name a new folder"
-            if os.path.exists(os.path.join(folder, MANIFEST)):
-                what, fix = "a batch", "--resume continues it"
-            raise DataError(f"the folder {folder} already has {what}", fix=fix)
+        else:
+            _refuse_used(folder)
         service = job.renderer.service
         writer = BatchWriter(folder, service, about, state=state, id=id, dedupe=dedupe)
-        failed, finished = writer.failed, False
+        failed = writer.failed
+        finished = False
         try:
             writer.note(job.renderer.used.items())  # of the rows that were tried, or are done
             yield writer
@@ -94,6 +81,46 @@ def write_batch(
             finished = True
         finally:
             writer.close(finished=finished)
+
+
+def _resumed(
+    about: dict[str, Mapping[str, object]], folder: str, *, force: bool
+) -> Mapping[str, Any]:
+    """Return the state of a batch that continues; its inputs are added to its description.
+
+    Raises :class:`DataError`, without ``force``, if something has changed since it was started.
+    """
+    manifest = read_manifest(folder)
+    state: Mapping[str, Any] = manifest["state"]
+    changes = _changes(manifest, about)
+    changes += [what for what in _used_changes(state) if what not in changes]
+    if changes and not force:
+        fix = "--force continues with the current files; a new folder starts again"
+        raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
+    # Another service is a change, too. So this is reached only with force, which cannot allow it:
+    # one file would have requests of two formats.
+    if manifest["options"]["service"] != about["options"]["service"]:
+        raise DataError("the batch was started in another format", fix="name a new folder")
+    # ``batch read`` joins the cells of a row to its answer only if the input has the digest noted
+    # here. The old digests stay, so that no new cell of a changed row is added to its answer.
+    about["inputs"] = {**about["inputs"], **manifest["inputs"]}
+    if force:
+        # The changed files are accepted: their digests are noted anew.
+        return {**state, "used": ()}
+    return state
+
+
+def _refuse_used(folder: str) -> None:
+    """Raise :class:`DataError` for a folder with a batch or other files.
+
+    A batch without a manifest wrote nothing completely: all its files are still unfinished.
+    """
+    if all(map(is_part, os.listdir(folder))):
+        return
+    what, fix = "files", "name a new folder"
+    if os.path.exists(os.path.join(folder, MANIFEST)):
+        what, fix = "a batch", "--resume continues it"
+    raise DataError(f"the folder {folder} already has {what}", fix=fix)
 
 
 @contextmanager
@@ -127,7 +154,8 @@ def _work(load: Load) -> Work:
 
 
 def _count(load: Load, first: TableRow | None) -> Work:
-    renderer, rendered = load(), None
+    renderer = load()
+    rendered = None
     if first is not None:
         with suppress(Exception, SystemExit):  # it did not fail in the first process
             rendered = renderer.rendered(first)
@@ -145,6 +173,7 @@ def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, 
     names = {name for row in tried for name in row.cells}
     if not tried:
         raise DataError(f"there is no row in {', '.join(job.reader.paths)}")
+    # A row that cannot be read has no cells. If none has any, each row fails with its own reason.
     if id is not None and names and id not in names:
         raise DataError(f"there is no column {id!r} for the ids", fix=nearest(id, names))
     for row in tried:
@@ -163,16 +192,17 @@ def _skip_done(
     state: Mapping[str, Any], rows: Iterator[TableRow], renderer: RowRenderer, *, force: bool
 ) -> None:
     """Skip the rows that are done; the first row of each file must give the same request."""
-    firsts = {} if force else {part["row"]: part for part in state["parts"]}
+    # The files of requests are the "parts" of a state.
+    files = {} if force else {file["row"]: file for file in state["parts"]}
     for row in islice(rows, state["rows"]):
-        part = firsts.get(row.number)
-        if part is None:
+        file = files.get(row.number)
+        if file is None:
             continue
         result = renderer.result(row)
-        if result.digest != part["digest"]:
+        if result.digest != file["digest"]:
             now = "fails now" if result.problem else "gives another request now"
             raise DataError(
-                f"row {row.number:,}, the first in {part['name']}, {now}",
+                f"row {row.number:,}, the first in {file['name']}, {now}",
                 fix="--force continues anyway; a new folder starts again",
             )
 
@@ -182,7 +212,8 @@ def _about(
 ) -> dict[str, Mapping[str, object]]:
     """Return the description of a batch: its inputs, options, versions and code."""
     sections = () if rendered is None else rendered.libraries
-    paths, project = [*job.reader.paths], _project_files(job.renderer.name)
+    paths = [*job.reader.paths]
+    project = _project_files(job.renderer.name)
     named: set[str] = set()
     for path in depends_on:
         if not os.path.isfile(path):

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
@@ -61,16 +61,12 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         raise UsageError(f"{error.what}: {error.fix}") from None
     names = arguments.targets or [*settings.targets] or ["."]
     paths = [name for name in names if os.path.exists(name)]
-    targets = [name for name in names if name not in paths]
-    for target in targets:
-        if ":" not in target:
-            others = [file for file in os.listdir() if file != target]
-            link = ", but a link to a missing file" if os.path.islink(target) else ""
-            raise UsageError(f"no such file or folder: {target}{link or near(target, others)}")
-    checker = Checker(settings)
-    files = [target.rpartition(":")[0] for target in targets]
+    targets = _targets(names, paths)
     if not arguments.targets and settings.targets:
+        # The settings name prompts, which are checked besides the files of the current folder.
         paths.append(".")
+    files = [target.rpartition(":")[0] for target in targets]
+    checker = Checker(settings)
     checker.paths(dict.fromkeys([*paths, *filter(os.path.isfile, files)]))
     props = read_arguments(arguments.pairs, arguments.props)
     if not targets:
@@ -78,8 +74,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     for target in targets:
         arguments.target = target  # for errors
         for model in arguments.models or settings.models or [None]:
-            request = argparse.Namespace(**{**vars(arguments), "model": model})
-            _check_target(checker, target, props, request)
+            for_model = argparse.Namespace(**{**vars(arguments), "model": model})
+            _check_target(checker, target, props, for_model)
     report = checker.report()
     if not report.files and not report.prompts:
         why = "; ".join(report.unread) or f"{', '.join(names)} has no Python and no template"
@@ -88,39 +84,58 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     return FORMATS[arguments.format](report), notes, int(bool(report.findings))
 
 
+def _targets(names: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Return the names that are no paths: targets, such as ``prompts.py:support``.
+
+    Raises :class:`UsageError` for one without a colon, which is a path to no file.
+    """
+    targets = [name for name in names if name not in paths]
+    for target in targets:
+        if ":" not in target:
+            others = [file for file in os.listdir() if file != target]
+            link = ", but a link to a missing file" if os.path.islink(target) else ""
+            raise UsageError(f"no such file or folder: {target}{link or near(target, others)}")
+    return targets
+
+
 def _check_target(
-    checker: Checker, target: str, props: Arguments, request: argparse.Namespace
+    checker: Checker, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> None:
     """Check the prompt of a target, with each of its inputs."""
     try:
-        with target_calls(target, props, request) as calls:
+        with target_calls(target, props, arguments) as calls:
             for call in calls:
-                _check_call(checker, call, request)
+                _check_call(checker, call, arguments)
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
-        checker.failed(target, _failure(error))
+        checker.failed(target, _error_of_target(error))
 
 
-def _check_call(checker: Checker, call: TargetCall, request: argparse.Namespace) -> None:
+def _check_call(checker: Checker, call: TargetCall, arguments: argparse.Namespace) -> None:
     name = None if call.inputs is None else call.inputs.name
     try:
-        rendered = rendered_call(call, request)
+        rendered = rendered_call(call, arguments)
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
-        checker.failed(call.target, _failure(error), inputs=name)
+        checker.failed(call.target, _error_of_target(error), inputs=name)
     else:
         checker.prompt(rendered, inputs=name)
 
 
-def _failure(error: BaseException) -> PromptError:
-    """Return the error of a target, with lines of its own code and none of this command."""
+def _error_of_target(error: BaseException) -> PromptError:
+    """Return the error of a target, with lines of its own code and none of this command.
+
+    A :class:`PromptError` may name the line that called ``render``, which is of the command here or
+    of the program that runs it.
+    """
     if not isinstance(error, PromptError):
         at = [f"{frame.filename}:{frame.lineno}" for frame in user_frames(error)[-1:]]
         return PromptError(f"{type(error).__name__}: {error}", fix="correct its code", at=at)
-    ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
-    lines = [line for line in error.at if line not in ours]
+    # The calls that led here are all of the command: the target's own calls have returned.
+    command = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+    lines = [line for line in error.at if line not in command]
     return PromptError(error.what, fix=error.fix, at=lines)
 
 
