@@ -74,6 +74,7 @@ def mapping(value: object, key: str) -> Mapping[str, object]:
 def word(value: object, key: str) -> object:
     """Return a string or a number."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
+    # It is part of an event, so a number may be infinite or NaN, which ``json_value`` refuses.
     return plain(value, key, _event_leaf) if number else string(value, key)
 
 
@@ -90,7 +91,7 @@ def one_of(known: tuple[S, ...], value: object, key: str) -> S:
     text = string(value, key)
     if text not in known:
         raise DataError(f"unknown {key} {text[:60]!r}", fix=nearest(text[:60], known))
-    return known[known.index(text)]
+    return known[known.index(text)]  # equal to ``text``, and of the type of the known strings
 
 
 def cache(value: object, key: str) -> str | None:
@@ -138,6 +139,12 @@ def event_mapping(value: object, key: str) -> Mapping[str, object]:
 
 
 def _event_leaf(item: object, around: Around, key: object) -> object:
+    """Return the copy of a value in an event; :class:`DataError` names any other value.
+
+    An event may have values that JSON has not: infinite numbers and NaN, and the values that
+    :func:`event_value` lists.
+    """
+    # Most values are of these types: for them ``is_rare`` and its imports are not needed.
     common = item is None or isinstance(item, str | int)
     if isinstance(item, float) or (not common and is_rare(item)):
         return item
