@@ -1,7 +1,8 @@
-"""The record of a provider's requests and replies, and the rules of its JSON schemas.
+"""The rules of a provider's JSON schemas, the rule of its cache, and the record of its requests.
 
-Both are plain data, which all higher packages read; ``records.py`` has the record of each provider,
-``schema_rules.toml`` the rules.
+:class:`SchemaRules`, :class:`CacheRule` and :class:`Wire`, in this order, are plain data, which all
+higher packages read. ``schema_rules.toml`` has the rules of schemas, ``records.py`` the record of
+each provider, also of its replies.
 """
 
 import os
@@ -35,7 +36,9 @@ class WordRow:
     treatment: Treatment
     sent_values: tuple[object, ...] = ()
     look_around: bool = False
+    """Whether only a regular expression with look-around, such as ``(?=a)``, is treated so."""
     references: bool = False
+    """Whether only a regular expression that refers to its own groups is treated so."""
     source: str = ""
 
 
@@ -79,9 +82,6 @@ class SchemaRules:
         return re.compile(rf'"(?:{words})"\s*:')
 
 
-_LIMITS = ("nesting", "properties", "optional", "unions", "tools")
-
-
 @cache
 def all_rules() -> Mapping[str, SchemaRules]:
     """Return all rules by name."""
@@ -99,6 +99,10 @@ NO_RULES = SchemaRules("", "", EMPTY)
 def rules_of(name: str | None) -> SchemaRules:
     """Return the rules with a name; without a name all keywords are sent."""
     return NO_RULES if name is None else all_rules()[name]
+
+
+_LIMITS = ("nesting", "properties", "optional", "unions", "tools")
+"""The keys of a table that are ``limits`` of its rules."""
 
 
 def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> SchemaRules:
@@ -129,9 +133,7 @@ def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> Sc
     )
 
 
-# The record of a provider's requests and replies: plain data, which all higher layers read.
-#
-# :class:`Wire` is the record. ``config/records.py`` has the record of each provider.
+# What a prompt cache serves of a request, and what that costs.
 
 CACHED = 0.1
 """The approximate cost of a token from a cache; a token that is not cached costs 1."""
@@ -163,17 +165,20 @@ class CacheRule(NamedTuple):
 
     def served_blocks(self, before: Sequence[CacheBlock], after: Sequence[CacheBlock]) -> int:
         """Return how many blocks of the request ``after`` are served, if the cache needs marks."""
-        written, read = (
-            [
-                count
-                for count, (_, marked) in enumerate(side, 1)
-                if marked or (self.ends_marked and count == len(side))
-            ]
-            for side in (before, after)
-        )
-        equal, reach = self.equal_blocks(before, after), self.lookback or len(after) + 1
+        written = self._marked_ends(before)
+        read = self._marked_ends(after)
+        equal = self.equal_blocks(before, after)
+        reach = self.lookback or len(after) + 1  # without a limit every distance is in reach
         in_reach = (end for end in written if any(0 <= mark - end < reach for mark in read))
         return max((end for end in in_reach if end <= equal), default=0)
+
+    def _marked_ends(self, blocks: Sequence[CacheBlock]) -> list[int]:
+        """Return the numbers of blocks up to each cache mark of a request."""
+        return [
+            count
+            for count, (_, is_marked) in enumerate(blocks, 1)
+            if is_marked or (self.ends_marked and count == len(blocks))
+        ]
 
     @staticmethod
     def equal_blocks(before: Sequence[CacheBlock], after: Sequence[CacheBlock]) -> int:
@@ -201,6 +206,8 @@ OPENAI_MARKS = CacheRule(needs_marks=True, minimum=1_024, ends_marked=True)
 Source: OpenAI, "Prompt caching", and ``prompt_cache_options`` in its SDK, November 2026."""
 
 
+# The record of a provider's requests and replies.
+
 MediaKind: TypeAlias = Literal["image", "audio", "document", "video"]
 ImageFormula: TypeAlias = Literal[
     "tiles-512", "patches-32", "patches-28", "tiles-258", "resolution"
@@ -224,7 +231,11 @@ class Part(NamedTuple):
     media: MediaKind | None = None
     """The kind of attachment, if the part is one."""
     source: Literal["sourced", "addressed", "inline"] = "sourced"
-    """How the part contains this attachment."""
+    """How the part contains this attachment.
+
+    ``sourced`` is in an object such as ``source`` or directly in the part; ``addressed`` is an
+    address, as in OpenAI's parts; ``inline`` is bytes or an address with the media type that shows
+    the kind, as in Gemini's parts."""
     recognised_by: str = ""
     """The key by which other providers recognise this part, because only this provider has it."""
 
@@ -256,7 +267,9 @@ class Wire:
     )
     """The folder of its adapter in ``providers/``."""
     adapter: str = attrs.field(default=attrs.Factory(lambda wire: wire.name, takes_self=True))
-    """The provider whose adapter is used: for a provider its own name."""
+    """The provider whose adapter is used: for a provider its own name.
+
+    A server such as Groq names the provider whose interface it has."""
 
     unnamed: str = attrs.field(default=attrs.Factory(lambda wire: wire.name, takes_self=True))
     """The origin of reasoning that is read in this format when no server is named."""
@@ -283,7 +296,9 @@ class Wire:
     system: Path = ()
     """The keys that lead to the system text, if it is not in the list of messages."""
     tools: Path = ("tools",)
+    """The keys that lead to the list of tools."""
     choice: Path = ("tool_choice",)
+    """The keys that lead to the tool choice."""
     output: Path = ()
     """The keys that lead to the object with the output schema."""
     output_schema: str = "schema"
