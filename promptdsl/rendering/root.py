@@ -22,8 +22,41 @@ from promptdsl.tree.node import Node, label, named_label
 from promptdsl.tree.turn_nodes import CacheBreakpointNode, FragmentNode, RootNode
 
 
+def _root_of_prompt(prompt: Prompt) -> RootNode:
+    """Return the root node of the timeline that an author would write for a prompt."""
+    from promptdsl.components.history import History
+    from promptdsl.components.tool_definitions import Output, Tool
+
+    with detached():
+        definitions: list[Node] = [*map(Tool, prompt.tools)]
+        # An output schema that is text is in the messages already.
+        if prompt.sent_output is not None:
+            definitions.append(Output(prompt.sent_output))
+        messages = [*prompt.messages]
+        for index, (before, message) in enumerate(pairwise(prompt.messages), 1):
+            # Two system messages in a row would be joined to one. With this kind, the second is
+            # sent as a system message of its own, as it was read.
+            if before.role == message.role == "system" and message.kind == "recorded":
+                messages[index] = message.replace(role="developer", kind="recorded_system")
+        # The payload that was read has the messages before a provider's compaction: they were
+        # sent, so they stay.
+        history = History(messages, keep_compacted=True)
+        # The nodes were made here, but their line is the author's, who rendered the prompt. Frozen
+        # nodes are among them, in which only ``object`` can set a field.
+        for node in (*definitions, history, *history.content):
+            object.__setattr__(node, "_code", author())
+            object.__setattr__(node, "_offset", -1)
+        timeline = write_timeline((*definitions, history), author())
+        timeline.transformation = partial(_as_sent, prompt)
+        return cast("RootNode", finish(timeline))
+
+
 def root_around(tree: object) -> RootNode:
-    """Return the timeline of a part alone, or of a prompt that was read from a payload."""
+    """Return the root node of the timeline around a part, or around a prompt that was read.
+
+    Raises :class:`ContentError` for any other object, and for a part that is no prompt alone;
+    :class:`ScopeError` for a part that is open, or in an open block.
+    """
     if isinstance(tree, Prompt):
         return _root_of_prompt(tree)
     if not isinstance(tree, Node):
@@ -32,7 +65,9 @@ def root_around(tree: object) -> RootNode:
             fix=_advice(tree),
             at=(author(),),
         )
-    if tree._mask & FAILED == OPEN:
+    # A block that an error ended has both bits of FAILED; an open block has OPEN alone.
+    is_open = tree._mask & FAILED == OPEN
+    if is_open:
         raise ScopeError(
             f"this {label(tree)} is still open, it cannot be rendered yet",
             fix="call render() after its block",
@@ -46,13 +81,12 @@ def root_around(tree: object) -> RootNode:
             at=(author(), tree.source, block.source),
         )
     node = finish(tree)
-    if not node._mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(
-        node, FragmentNode
-    ):
-        is_top_level = node._mask & TOOL or isinstance(node, CacheBreakpointNode)
+    is_prompt = node._mask & (TURN | REQUEST | SECTION | RECORDED) or isinstance(node, FragmentNode)
+    if not is_prompt:
+        belongs_in_timeline = node._mask & TOOL or isinstance(node, CacheBreakpointNode)
         raise ContentError(
             f"a prompt is a Timeline, a turn, a Section or a Fragment, not {named_label(node)}",
-            fix="write it in a Timeline" if is_top_level else "put it in a User or a System",
+            fix="write it in a Timeline" if belongs_in_timeline else "put it in a User or a System",
             at=(author(), node.source),
         )
     with detached():
@@ -61,15 +95,18 @@ def root_around(tree: object) -> RootNode:
 
 def _open_block_with(part: Node) -> Node | None:
     """Return the open block that a part has joined, ``None`` for a finished part."""
+    # A part that is finished was taken into its block when that ended: only an unused component
+    # can be in an open block.
     opened = innermost() if is_unused(part) else None
     while opened is not None:
         block, opened = opened.component, opened.around
-        if block is not None and any(child is part for child in block.content):
+        if block is not None and id(part) in map(id, block.content):
             return block
     return None
 
 
 def _advice(tree: object) -> str:
+    """Return what to write instead of an object that is no prompt; a coroutine is closed."""
     from promptdsl.foundation.remedies import is_reply
 
     fix = "give it the prompt, for example a Timeline"
@@ -78,9 +115,11 @@ def _advice(tree: object) -> str:
     elif tree is None:
         fix = "did the function that builds it forget `return prompt`?"
     elif isinstance(tree, Coroutine):
+        # Nobody can await it after the error: closed, Python does not warn of it, too.
         cast("Coroutine[object, object, object]", tree).close()
-        is_arender = getattr(cast("object", tree), "__qualname__", None) == "arender"
-        fix = f"await it: {'await arender(prompt)' if is_arender else 'render(await build(...))'}"
+        fix = "await it: render(await build(...))"
+        if getattr(cast("object", tree), "__qualname__", None) == "arender":
+            fix = "await it: await arender(prompt)"
     elif isinstance(tree, Rendered):
         fix = "it is rendered already: read its messages, or call for_target(provider)"
     elif isinstance(tree, Message):
@@ -92,8 +131,8 @@ def _advice(tree: object) -> str:
     elif isinstance(tree, str):
         fix = "write User(text)"
     elif isinstance(tree, Mapping):
-        payload = any(wire.entries in tree for wire in wires())
-        fix = "write read_payload(payload, provider)" if payload else "write History([message])"
+        is_payload = any(wire.entries in tree for wire in wires())
+        fix = "write read_payload(payload, provider)" if is_payload else "write History([message])"
     elif isinstance(tree, type):
         fix = f"call it: {tree.__name__}(...)"
     elif callable(tree):
@@ -106,6 +145,7 @@ def _advice(tree: object) -> str:
 
 
 def _advice_on_items(first: object) -> str:
+    """Return what to write instead of a list, by its first item."""
     if isinstance(first, Mapping):
         read = next((reader for key, reader in READERS.items() if key in first), "from_openai")
         return f"write Timeline(History.{read}(messages))"
@@ -116,29 +156,6 @@ def _advice_on_items(first: object) -> str:
     if type(first).__module__.startswith("langchain"):
         return _advice(first)
     return "write Timeline(*turns)"
-
-
-def _root_of_prompt(prompt: Prompt) -> RootNode:
-    """Return the Timeline that an author would write for a prompt."""
-    from promptdsl.components.history import History
-    from promptdsl.components.tool_definitions import Output, Tool
-
-    with detached():
-        # An output schema that is text is in the messages already.
-        outputs = filter(None, (prompt.sent_output,))
-        equipment = [*map(Tool, prompt.tools), *map(Output, outputs)]
-        messages = [*prompt.messages]
-        for index, (before, message) in enumerate(pairwise(prompt.messages), 1):
-            # A system message that was read after another one is sent after it.
-            if before.role == message.role == "system" and message.kind == "recorded":
-                messages[index] = message.replace(role="developer", kind="recorded_system")
-        content = (*equipment, History(messages, keep_compacted=True))  # it was sent so
-        for part in (*content, *content[-1].content):
-            object.__setattr__(part, "_code", author())
-            object.__setattr__(part, "_offset", -1)
-        timeline = write_timeline(content, author())
-        timeline.transformation = partial(_as_sent, prompt)
-        return cast("RootNode", finish(timeline))
 
 
 def _as_sent(prompt: Prompt, _model: str | None, provider: str | None) -> Mapping[str, object]:
