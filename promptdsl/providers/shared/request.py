@@ -1,6 +1,7 @@
-"""The state of one request while an adapter writes it: entries, cache marks, losses so far.
+"""The state of one request while an adapter writes it, and where each block is in the payload.
 
-The location of each block in the payload comes first; a write notes what it is found from.
+First: the notes of which block each param was made from, and the search for the params in the
+payload. Then: ``Request``, with the entries, the cache marks and the losses so far.
 """
 
 from bisect import bisect_right
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, new_dict, new_list, new_set
+from promptdsl.foundation.frozen import is_list, is_mapping, new_dict, new_list, new_set
 from promptdsl.foundation.unicode import is_blank, valid_unicode
 from promptdsl.messages import (
     Block,
@@ -25,15 +26,19 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.pairing import OpenCalls
 from promptdsl.messages.prompt import Loss, OutputSchema, Prompt, ToolDefinition, hint
 
-# The location of each block in a payload, and the notes of a write from which it is found.
-#
-# In a write with notes, an adapter notes each param that it makes of a block, and each param that
-# replaces another. Params are recognised by identity. After the write, ``LocationNotes.places``
-# walks over the payload and finds the address of each param. Params without a note were added by
-# the adapter.
+Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider, which its SDK's types check
+"""A dictionary in a payload: a block, part, item, call or tool in the provider's format."""
+SentParam: TypeAlias = Mapping[str, Any]  # Any: JSON of a provider
+"""The same, where it is only read."""
 
 Address: TypeAlias = tuple[str | int, ...]
-SentParam: TypeAlias = Mapping[str, Any]  # Any: JSON of a provider
+"""The keys and indices that lead from a payload to a value in it."""
+InPrompt: TypeAlias = tuple[int, ...]
+"""Where a block is in the prompt: the index of its message, of the block in the message, and, for a
+block in a result, of the block in the result."""
+InMessage: TypeAlias = tuple[int, ...]
+"""Where a block is in its message: as ``InPrompt``, without the index of the message. Empty for no
+block."""
 
 
 @attrs.frozen
@@ -82,12 +87,12 @@ class SentLocation:
 class BlockNote(NamedTuple):
     """A param, the block it was made of, and the role of the message.
 
-    ``at`` is the location in the prompt: the index of the message, of the block, and of the block
-    in a result. ``lead`` is the number of characters that were put before its text.
+    ``at`` begins with the index of the message. ``fence`` is the tag around a text, and ``lead`` is
+    the number of characters that were put before its text.
     """
 
     param: SentParam
-    at: tuple[int, ...]
+    at: InPrompt
     role: str
     block: Block
     fence: str = ""
@@ -146,6 +151,7 @@ def joined_texts(
     for before, param in zip(joints, params, strict=True):
         start = end + len(before)
         note, end = notes.blocks.get(id(param)), start + len(param[key])
+        # Texts without a block that follow each other are one piece, with the joint between them.
         if note is None and pieces and pieces[-1].note is None:
             pieces[-1] = pieces[-1]._replace(end=end)
         else:
@@ -158,7 +164,9 @@ _CONTENTS = ("content", "parts", "output", "error", "tool_calls", "reasoning_con
 """The keys of an entry or a result, at any depth, whose value is its params or its text.
 
 A ``JoinedText`` may be under any other key: the reasoning of a server."""
+
 _IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
+"""The keys of the id of a call, in a call and in a result."""
 
 
 class _Entry(NamedTuple):
@@ -171,15 +179,22 @@ class _Entry(NamedTuple):
 
 @attrs.define(eq=False)
 class LocationNotes:
-    """The notes of one write."""
+    """The notes of one write: from which block each param was made.
+
+    In a write with notes, an adapter notes each param that it makes of a block, and each param that
+    replaces another. After the write, ``locations`` walks over the payload and finds the address of
+    each param. A param is recognised by identity: an equal one may be made of another block. Params
+    without a note were added by the adapter.
+    """
 
     blocks: dict[int, BlockNote] = attrs.field(factory=dict[int, BlockNote])
     """The note of each param by its ``id()``. The note keeps the param, so the id is unique."""
-    caches: dict[tuple[int, ...], str] = attrs.field(factory=dict[tuple[int, ...], str])
-    """The cache marks that are sent, by the location in the prompt of the block before each."""
-    noted: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
-    unflagged: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
-    """The locations of the results whose flag of an error is not sent."""
+    caches: dict[InPrompt, str] = attrs.field(factory=dict[InPrompt, str])
+    """The time to live of each cache mark that is sent, by the block before the mark."""
+    noted: set[InPrompt] = attrs.field(factory=set[InPrompt])
+    """The blocks that have a note."""
+    unflagged: set[InPrompt] = attrs.field(factory=set[InPrompt])
+    """The results whose flag of an error is not sent."""
 
     def add(self, note: BlockNote) -> None:
         """Note the param of a block. Only the first param of each block is noted."""
@@ -213,8 +228,10 @@ class LocationNotes:
             role = "tool" if isinstance(note.block, ToolResultBlock) else note.role
         role = "assistant" if role == "model" else str(role)
         if note and isinstance(note.block, TextBlock):
-            text = (0, param["content"])
-            yield self._location(_Entry(index, role), (*address, "content"), note, text)
+            content = param["content"]
+            yield self._text(
+                _Entry(index, role), (*address, "content"), note, start=0, text=content
+            )
         elif note:
             yield from self._in_param(param, address, _Entry(index, role))
         else:
@@ -240,9 +257,9 @@ class LocationNotes:
         if isinstance(value, JoinedText):
             for piece in value.pieces:
                 text = value[piece.start : piece.end]
-                yield self._location(entry, address, piece.note, (piece.start, text))
+                yield self._text(entry, address, piece.note, start=piece.start, text=text)
         elif isinstance(value, str) and value:
-            yield self._location(entry, address, None, (0, value))
+            yield self._text(entry, address, None, start=0, text=value)
         elif is_list(value):
             for index, param in enumerate(value):
                 if is_mapping(param):
@@ -258,43 +275,65 @@ class LocationNotes:
         if isinstance(text, JoinedText):
             yield from self._in_content(text, (*address, key), entry)
         elif isinstance(text, str) and (note is None or isinstance(note.block, TextBlock)):
-            yield self._location(entry, (*address, key), note, (0, text))
+            yield self._text(entry, (*address, key), note, start=0, text=text)
         else:
-            yield self._location(entry, address, note, param)
+            yield self._param(entry, address, note, param)
             if note and isinstance(note.block, ToolResultBlock):
                 yield from self._in_values(param, address, entry)
+
+    def _text(
+        self, entry: _Entry, address: Address, note: BlockNote | None, *, start: int, text: str
+    ) -> SentLocation:
+        """Return the location of a text that begins at an offset in its string."""
+        end = start + len(text)
+        return self._location(entry, address, note, start=start, end=end, text=text)
+
+    def _param(
+        self, entry: _Entry, address: Address, note: BlockNote | None, param: SentParam
+    ) -> SentLocation:
+        """Return the location of a param; that of a call or a result has its id and name."""
+        id = name = None
+        if note and isinstance(note.block, ToolUseBlock | ToolResultBlock):
+            # Formats differ: the id and the name are in the param, or in a mapping in it, such as
+            # ``function`` or ``function_call``.
+            for fields in (param, *filter(is_mapping, param.values())):
+                id = id or next((str(fields[key]) for key in _IDS if key in fields), None)
+                name = name or (str(fields["name"]) if "name" in fields else None)
+        return self._location(entry, address, note, id=id, name=name)
 
     def _location(
         self,
         entry: _Entry,
         address: Address,
         note: BlockNote | None,
-        value: SentParam | tuple[int, str] = EMPTY,
+        *,
+        start: int | None = None,
+        end: int | None = None,
+        text: str = "",
+        id: str | None = None,
+        name: str | None = None,
     ) -> SentLocation:
-        """Return the location of a param, or of a text after an offset in its string."""
-        start = end = None
-        text = ""
-        if isinstance(value, tuple):
-            start, text = value
-            end = start + len(text)
+        """Return a location; with a note it says which block it is."""
         if note is None:
             return SentLocation(address, entry.number, entry.role, start, end, text)
-        id = name = None
-        if is_mapping(value) and isinstance(note.block, ToolUseBlock | ToolResultBlock):
-            for fields in (value, *filter(is_mapping, value.values())):
-                id = id or next((str(fields[key]) for key in _IDS if key in fields), None)
-                name = name or (str(fields["name"]) if "name" in fields else None)
-        has_flag = getattr(note.block, "is_error", False) and note.at not in self.unflagged
-        cache = self.caches.get(note.at)
-        fence, (message, block, inner) = note.fence, (*note.at, None)[:3]
-        location = (address, entry.number, entry.role, start, end, text, message, block, inner)
-        return SentLocation(*location, fence, id, name, entry.speaker, cache, has_flag)
-
-
-# The state of one request while an adapter writes it: entries, cache marks and losses so far.
-
-Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider, which its SDK's types check
-"""A dictionary in a payload: a block, part, item, call or tool in the provider's format."""
+        message, block, inner = (*note.at, None)[:3]
+        return SentLocation(
+            address=address,
+            entry=entry.number,
+            role=entry.role,
+            start=start,
+            end=end,
+            text=text,
+            message=message,
+            block=block,
+            inner=inner,
+            fence=note.fence,
+            id=id,
+            name=name,
+            speaker=entry.speaker,
+            cache=self.caches.get(note.at),
+            is_error=getattr(note.block, "is_error", False) and note.at not in self.unflagged,
+        )
 
 
 Carrier: TypeAlias = TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock
@@ -302,11 +341,12 @@ Carrier: TypeAlias = TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock
 
 
 class Location(NamedTuple):
-    """The location of content that is being written: its message, and its role in the message.
+    """The message of content that is being written, and the role of the content in the message.
 
-    ``number`` is the index of the message. ``role`` is the role of the message, or a more precise
-    word such as ``result`` for the content of a tool result. ``leads`` is whether it is system
-    text. For the content of a result, ``call`` is the id of the call as sent.
+    ``number`` is the index of the message; the index of the block is in :attr:`Request.at`.
+    ``role`` is the role of the message, or a more precise word such as ``result`` for the content
+    of a tool result. ``leads`` is whether it is system text. For the content of a result, ``call``
+    is the id of the call as sent.
     """
 
     number: int
@@ -320,6 +360,9 @@ class Location(NamedTuple):
         return Location(self.number, self.message, role, self.leads, call)
 
 
+Subject: TypeAlias = Location | ToolDefinition | OutputSchema
+"""The subject of a loss."""
+
 OPENING = "."
 """The text of a user message that a provider requires but the author did not write."""
 
@@ -327,26 +370,19 @@ _WHY_FIRST = f"every API needs a user message first, so {OPENING!r} is sent befo
 MODEL_FIRST = hint("inserted_text", "the model speaks first", _WHY_FIRST)
 """The hint about a conversation that begins with the model."""
 
-_COPIED = (list, dict, set, OpenCalls)
-"""The types of results that a request may change, so that another request gets a copy."""
-
-Subject: TypeAlias = Location | ToolDefinition | OutputSchema
-"""The subject of a loss."""
-At: TypeAlias = tuple[int, ...] | None
-
 
 class Mark(NamedTuple):
     """A cache mark of the author: the param before it, its time to live and its subject.
 
     ``number`` is the index of the message, or -1 for tools and system text, which come first.
-    ``at`` is the location of the block in the message, as in :attr:`Request.at`.
+    ``at`` is where the block is in the message of the subject.
     """
 
     param: Param
     cache: str
     number: int
     subject: Subject
-    at: tuple[int, ...] = ()
+    at: InMessage = ()
 
 
 class Moved(NamedTuple):
@@ -358,6 +394,10 @@ class Moved(NamedTuple):
     param: Param
 
 
+_COPIED = (list, dict, set, OpenCalls)
+"""The types of results that a request may change, so that another request gets a copy."""
+
+
 @attrs.define(eq=False)
 class Request:
     """The state of one request while it is written.
@@ -365,8 +405,8 @@ class Request:
     ``entries`` are the messages, items or turns of the payload. Another request may share their
     contents (``memory.py``): never change an entry or a param in it, replace it.
 
-    Fields that describe the request are keyword arguments. Fields with the results of writing have
-    a default. A request that continues an earlier one copies their values.
+    ``prompt``, ``facts`` and the keyword arguments of a subclass describe the request. All
+    other fields with a default hold what was written so far.
     """
 
     takes_lists: ClassVar[bool] = False
@@ -374,6 +414,9 @@ class Request:
     prompt: Prompt
     facts: ModelFacts
     messages: Sequence[Message] = attrs.field(init=False)
+    # What was written so far. A request that continues an earlier one gets a copy of each field
+    # with a default, in a subclass, too: see ``state``. So a field that describes the request has
+    # no default or is a keyword argument.
     entries: list[Param] = attrs.field(factory=new_list)
     losses: list[Loss] = attrs.field(factory=new_list)
     marks: list[Mark] = attrs.field(factory=new_list)
@@ -400,7 +443,10 @@ class Request:
         self.messages = self.prompt.messages
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the entries of the first ``stop`` messages depend on, except these."""
+        """Return all that the entries of the first ``stop`` messages depend on, except these.
+
+        A subclass adds what it reads besides.
+        """
         prompt = self.prompt
         joints = tuple(joint for joint in prompt.joints.items() if joint[0][0] < stop)
         provider_formats = (prompt.lone_text, prompt.join_texts, prompt.merges)
@@ -416,18 +462,21 @@ class Request:
         return state
 
     def final_count(self) -> int:
-        """Return the number of first entries that no later message changes."""
+        """Return the number of first entries that no later message changes.
+
+        These are all, except in ``Turns``: a later message may join its last turns.
+        """
         return len(self.entries)
 
     def unshare(self, final_count: int) -> None:
-        """Copy the lists of all entries after the first ``final_count``, which may be shared."""
+        """Copy the lists in the entries after the first ``final_count``, which may be shared.
+
+        Only ``Turns`` has such lists, to which it adds later; here nothing is to be copied.
+        """
 
     @property
-    def at(self) -> tuple[int, ...]:
-        """The location of the block that is being written: its index in the message.
-
-        For a block in a result, the index of the result comes first.
-        """
+    def at(self) -> InMessage:
+        """Where the block that is being written is in its message; empty outside of blocks."""
         if self.block is None:
             return ()
         return (self.block,) if self.result is None else (self.result, self.block)
@@ -439,7 +488,9 @@ class Request:
         """
         self.losses.append(about(subject, Loss(kind, what, why), at=self.at))
 
-    def hint(self, subject: Subject, name: str, what: str, why: str, *, at: At = None) -> None:
+    def hint(
+        self, subject: Subject, name: str, what: str, why: str, *, at: InMessage | None = None
+    ) -> None:
         """Record a hint with a name of ``HINTS``, about the block ``at``.
 
         By default it is about the block that is being written.
@@ -471,11 +522,11 @@ class Request:
         self.marks.append(Mark(param, cache, number, location, self.at))
 
     def lose_mark(self, mark: Mark, why: str) -> None:
-        """Record a cache mark that is not sent, or is sent with another time to live."""
+        """Record a hint: a cache mark that is not sent, or is sent with another time to live."""
         self.hint(mark.subject, "cache_mark", "cache mark", why, at=mark.at)
 
     def lose_trailing(self) -> None:
-        """Record the white space at the end of the last answer, which is not sent."""
+        """Record a hint: the white space at the end of the last answer is not sent."""
         why = "many models refuse it at the end of the last answer, so it is left out"
         for number in range(len(self.messages) - 1, -1, -1):
             message = self.messages[number]
@@ -526,23 +577,28 @@ class Request:
         return clean
 
     def lose_surrogate(self, subject: Subject, what: str) -> None:
-        """Record a lone surrogate in ``what``; U+FFFD is sent instead."""
+        """Record a hint: for a lone surrogate in ``what``, U+FFFD is sent."""
         why = "it has no UTF-8 form: U+FFFD is sent"
         self.hint(subject, "lone_surrogate", f"a lone surrogate in {what}", why)
 
 
+_NOT_IN_STATE = ("entries", "losses", "marks", "block", "result", "recalled", "notes")
+"""The fields that ``memory.py`` copies itself, and those that begin anew with each request."""
+
+
 @cache
 def _result_fields(kind: type[Request]) -> tuple[str, ...]:
-    """Return the names of the fields with results of writing, except those copied separately."""
-    lists = ("entries", "losses", "marks", "block", "result", "recalled", "notes")
+    """Return the names of the fields that ``state`` copies: see the comment in ``Request``."""
     return tuple(
         field.name
         for field in attrs.fields(kind)
-        if field.default is not attrs.NOTHING and not field.kw_only and field.name not in lists
+        if field.default is not attrs.NOTHING
+        and not field.kw_only
+        and field.name not in _NOT_IN_STATE
     )
 
 
-def about(subject: Subject, loss: Loss, *, at: tuple[int, ...]) -> Loss:
+def about(subject: Subject, loss: Loss, *, at: InMessage) -> Loss:
     """Return a loss that names its subject: a tool, the output schema, or a block of a message.
 
     The author's line of a message is looked up when a loss is read, because most are never read.
