@@ -1,6 +1,6 @@
-"""Write and read what a request has besides its texts: attachments, tools, output schema.
+"""Write and read attachments, tools, the choice of a tool and the output schema of a request.
 
-The spelling of keys and bytes comes first.
+The spelling of keys and bytes comes first, then attachments, then the settings.
 """
 
 import base64
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 
-from promptdsl import messages as b
+from promptdsl import messages as b  # b.ImageBlock: the classes of blocks
 from promptdsl.config.records import GEMINI
 from promptdsl.foundation.errors import shown, shown_name
 from promptdsl.foundation.frozen import is_list
@@ -103,24 +103,39 @@ RESULT_TYPES = ("image/png", "image/jpeg", "image/webp", "application/pdf", "tex
 """The media types that a result may contain (Google's documentation of Gemini 3)."""
 
 _SAME: Mapping[str, str] = {
-    **{"image/jpg": "image/jpeg", "audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"},
-    **{"video/quicktime": "video/mov", "video/x-msvideo": "video/avi"},
+    "image/jpg": "image/jpeg",
+    "audio/mpeg": "audio/mp3",
+    "audio/x-wav": "audio/wav",
+    "video/quicktime": "video/mov",
+    "video/x-msvideo": "video/avi",
     "video/x-ms-wmv": "video/wmv",
 }
+"""Gemini's name of a media type, by another name of it."""
 _SUFFIXES: Mapping[str, str] = {
     **{media_type.partition("/")[2]: media_type for kind in TYPES.values() for media_type in kind},
-    **{"jpg": "image/jpeg", "txt": "text/plain", "flv": "video/x-flv", "3gp": "video/3gpp"},
+    "jpg": "image/jpeg",
+    "txt": "text/plain",
+    "flv": "video/x-flv",
+    "3gp": "video/3gpp",
     "aif": "audio/aiff",
 }
+"""The media type by the extension of an address."""
 _ADDRESSES: Mapping[str, tuple[str, ...]] = {
-    **{"url": ("https://",), "gcs": ("gs://",), "file_id": ("https://", "gs://")},
+    "url": ("https://",),
+    "gcs": ("gs://",),
+    "file_id": ("https://", "gs://"),
 }
+"""How an address begins, by the kind of its source. Sources of other kinds are not sent."""
 _UPLOADED = "https://generativelanguage.googleapis.com/"
 """The beginning of addresses of uploaded files, whose types the service knows."""
+_NONE_NEEDED = ""
+"""The media type of an uploaded file: none is sent. ``None`` is a type that is not known."""
 
 _YOUTUBE = re.compile(r"https?://(www\.|m\.)?(youtube\.com|youtu\.be)/", re.IGNORECASE)
 _CLASSES: Mapping[str, Callable[..., b.MediaBlock]] = {
-    **{"image": b.ImageBlock, "audio": b.AudioBlock, "video": b.VideoBlock}
+    "image": b.ImageBlock,
+    "audio": b.AudioBlock,
+    "video": b.VideoBlock,
 }
 
 
@@ -134,14 +149,16 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
         if not (media_type and value and is_base64(value)):
             return None
         return {"inline_data": {"mime_type": media_type, "data": standard_base64(value)}}
-    if media_type is None or not value.lower().startswith(_ADDRESSES.get(source.kind, ("\0",))):
+    if media_type is None or not value.lower().startswith(_ADDRESSES.get(source.kind, ())):
         return None
-    typed = {"mime_type": media_type} if media_type else {}
-    return {"file_data": {"file_uri": value, **typed}}
+    file_data = {"file_uri": value}
+    if media_type != _NONE_NEEDED:
+        file_data["mime_type"] = media_type
+    return {"file_data": file_data}
 
 
 def sent_type(kind: str, source: MediaSource) -> str | None:
-    """Return the media type to send, empty if none is needed, ``None`` if it is unknown."""
+    """Return the media type to send; it may be ``_NONE_NEEDED``, and ``None`` if it is unknown."""
     media_type = source.media_type or _media_type_of(kind, utf8(source.value))
     media_type = _SAME.get(media_type.lower(), media_type.lower()) if media_type else media_type
     # Every text is a document, but Gemini has a media type for plain text only.
@@ -160,12 +177,18 @@ def needs_bytes(block: b.MediaBlock, role: str) -> bool:
 
 
 def _media_type_of(kind: str, address: str) -> str | None:
-    """Return the media type that an address shows, empty if none is needed, or ``None``."""
+    """Return the media type that an address shows, or ``None``.
+
+    It is ``_NONE_NEEDED`` for an uploaded file whose address shows none. ``kind`` is the type
+    of the block: only a video is looked for at YouTube.
+    """
     if kind == "video" and _YOUTUBE.match(address):
         return "video/mp4"
     path = re.split(r"[?#]", address, maxsplit=1)[0]
     media_type = _SUFFIXES.get(path.rpartition(".")[2].lower()) or type_by_extension(address)
-    return media_type or ("" if address.lower().startswith(_UPLOADED) else None)
+    if media_type is None and address.lower().startswith(_UPLOADED):
+        return _NONE_NEEDED
+    return media_type
 
 
 def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
@@ -185,8 +208,8 @@ def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
         kind = "gcs"
     elif address.startswith(("https://", "http://")) and not address.startswith(_UPLOADED):
         kind = "url"
-    # The class of the block, by its media type or its address.
-    family = media_type or _media_type_of("video" if _YOUTUBE.match(address) else "", address)
+    # The class of the block, by its media type or its address, which may be one of YouTube.
+    family = media_type or _media_type_of("video", address)
     block_class = _CLASSES.get((family or "").partition("/")[0].lower(), b.DocumentBlock)
     # ``video/*`` adds nothing to the class of the block.
     exact_type = None if (media_type or "").endswith("/*") else media_type
@@ -239,7 +262,8 @@ def _function_param(request: Request, tool: ToolDefinition) -> Param:
     param: Param = {"name": sent_name(request, tool, tool.name)}
     if tool.description is not None:
         param["description"] = tool.description
-    # A schema in the dialect of Gemini is in the ``extra`` of its tool.
+    # A schema in the dialect of Gemini is in the ``extra`` of its tool and is sent from there. Then
+    # the JSON schema that was made of it is left out.
     is_recorded_here = tool.origin in (None, *request.facts.origins)
     if tool.input_schema and not (is_recorded_here and "parameters" in tool.extra):
         param["parameters_json_schema"] = dict(tool.input_schema)
@@ -281,28 +305,33 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
 
 def read_settings(settings: JsonObject) -> Prompt:
     """Return the tools, the choice of a tool and the output schema of a payload."""
-    # Each tool of the list may contain several functions.
-    groups = located_items("tools", _read_tools, items_or_one(settings.get("tools", ()), "tools"))
-    placed = [(location, tool) for location, group in enumerate(groups) for tool in group]
-    tools = [tool for _, tool in placed]
-    functions = {location for location, tool in placed if tool.raw is None}
-    others = {location for location, tool in placed if tool.raw is not None}
-    if len(functions) > 1 or (functions and others and max(others) >= max(functions)):
+    # Each object of the list may contain a tool of the service, and several functions.
+    objects = located_items("tools", _read_tools, items_or_one(settings.get("tools", ()), "tools"))
+    numbered = [(index, tool) for index, tools in enumerate(objects) for tool in tools]
+    tools = [tool for _, tool in numbered]
+    functions = {index for index, tool in numbered if tool.raw is None}
+    services = {index for index, tool in numbered if tool.raw is not None}
+    # ``tools_of`` writes the tools of the service first, and all functions in one object after
+    # them. If a payload has another order, each tool keeps the index of its object in ``extra``.
+    last_function, last_service = max(functions, default=-1), max(services, default=-1)
+    if len(functions) > 1 or -1 < last_function <= last_service:
         tools = [
-            attrs.evolve(tool, extra={**tool.extra, ITEM: [location]}) for location, tool in placed
+            attrs.evolve(tool, extra={**tool.extra, ITEM: [index]}) for index, tool in numbered
         ]
     choice, output = _read_choice(settings.get("tool_config")), _read_output(settings)
     return recorded_prompt(tools, choice, output)
 
 
 def _read_tools(data: object) -> list[ToolDefinition]:
+    """Return the tools of an object: the one of the service, if there is one, and the functions."""
     fields = fields_of(data)
     functions = fields.pop("function_declarations", ())
     tools = [*located_items("function_declarations", _read_function, functions)]
-    service_tools = [
-        ToolDefinition(shown_name(key), raw=fields, origin="gemini") for key in [*fields][:1]
-    ]
-    return [*service_tools, *tools]
+    if not fields:
+        return tools
+    # The first key names the tool of the service. All keys are sent back as they were.
+    name = shown_name(next(iter(fields)))
+    return [ToolDefinition(name, raw=fields, origin="gemini"), *tools]
 
 
 def _read_function(data: object) -> ToolDefinition:
@@ -313,7 +342,8 @@ def _read_function(data: object) -> ToolDefinition:
     if schema is None and fields.get("parameters") is not None:
         schema = json_schema(fields["parameters"])
     known = ["name", "description"]
-    # An empty schema is kept in ``extra``, because a function may have one, or none.
+    # A function may have an empty schema, or none, and ``input_schema`` is empty for both. So an
+    # empty one stays in ``extra``, from which it is sent again.
     if schema != {}:
         known.append("parameters_json_schema")
     extra = json_copy({key: value for key, value in fields.items() if key not in known})
@@ -342,9 +372,9 @@ def _read_choice(data: object) -> RawSetting | str | None:
         return raw_choice(config, "gemini", meaning, "a choice among several functions")
     if mode == "MODE_UNSPECIFIED":
         return None
-    return (
-        meaning if mode in _CHOICES else raw_choice(config, "gemini", meaning, f"the mode {mode}")
-    )
+    if mode in _CHOICES:
+        return meaning
+    return raw_choice(config, "gemini", meaning, f"the mode {mode}")
 
 
 def _read_output(settings: JsonObject) -> RawSetting | None:
@@ -400,10 +430,13 @@ def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
         elif key == "type" and isinstance(value, list):
             translated["type"] = [name.lower() if isinstance(name, str) else name for name in value]
         elif key == "type" and isinstance(value, str):
-            translated |= {} if value == "TYPE_UNSPECIFIED" else {"type": value.lower()}
+            # In JSON schema, a schema of any type has no key ``type``.
+            if value != "TYPE_UNSPECIFIED":
+                translated["type"] = value.lower()
         elif key == "$ref" and isinstance(value, str) and value.startswith("#/defs/"):
             translated[key] = f"#/${value[2:]}"
-        elif key != "format" or value != "enum":
+        elif (key, value) != ("format", "enum"):
+            # That format, which JSON schema does not have, only repeats that there is an ``enum``.
             translated[key] = value
     # Properties are in the order that the schema names.
     properties = translated.get("properties")
@@ -414,17 +447,20 @@ def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return _with_null(translated) if nullable is True else translated
 
 
-def _with_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def _with_null(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the schema of a value that fits a schema, or is null."""
     kind, values, choices = (schema.get(key) for key in ("type", "enum", "anyOf"))
     null: dict[str, JsonValue] = {"type": "null"}
+    nullable = dict(schema)
     if isinstance(kind, str) and kind != "null":
-        schema["type"] = [kind, "null"]
+        nullable["type"] = [kind, "null"]
     if isinstance(values, list) and None not in values:
-        schema["enum"] = [*values, None]
+        nullable["enum"] = [*values, None]
     if isinstance(choices, list):
-        nulls = [choice for choice in choices if isinstance(choice, dict)]
-        if not any(str(choice.get("type")).lower() == "null" for choice in nulls):
-            schema["anyOf"] = [*choices, null]
+        schemas = [choice for choice in choices if isinstance(choice, dict)]
+        if not any(str(choice.get("type")).lower() == "null" for choice in schemas):
+            nullable["anyOf"] = [*choices, null]
+    # These cannot take null in the same schema: a constant, and a schema without those keywords.
     if "const" in schema or not schema.keys() & {"type", "enum", "anyOf"}:
-        return {"anyOf": [schema, null]}
-    return schema
+        return {"anyOf": [nullable, null]}
+    return nullable
