@@ -30,7 +30,8 @@ from promptdsl.page.prompts import (
     request_of,
 )
 
-# Equal values of JSON data once: requests of an agent have most messages, spans and rows alike.
+# JSON data in which equal values stand once. Two requests of an agent have most messages, spans and
+# rows in common, so a page with them is much smaller.
 
 MARK = "~"
 """The beginning of a reference: ``"~7"`` is value 7. A text that begins with it has it twice."""
@@ -42,11 +43,11 @@ OBJECT = "~o"
 """The beginning of an object with keys that JavaScript would move: ``"~o7"`` has the keys and
 values of list 7, which begins with the list of the keys."""
 LONG = 40
-"""From how many characters of its ``repr`` on a value is written once."""
+"""A value whose ``repr`` has this many characters, or more, is written once."""
 EXACT = 2**53
-"""From this integer on JavaScript rounds."""
+"""JavaScript rounds integers of this size, or more."""
 PART = 500
-"""From how many characters on a part of a long text ends with its line."""
+"""A part of a long text ends with the first line that ends after this many characters."""
 _MOVED = re.compile(r"(?:0|[1-9][0-9]{0,9})\Z")
 """A key that JavaScript takes for an index: it stands before the other keys."""
 
@@ -87,7 +88,11 @@ class SharedValues:
         return known[1]
 
     def parts(self, row: Mapping[str, Any]) -> dict[str, object]:  # Any: JSON data
-        """Return an object whose values are what stands for each; its objects may then end."""
+        """Return a row with what stands for each of its values.
+
+        After this, objects are no longer recognised by their id: the caller may let go of those of
+        this row, and new objects may get their ids.
+        """
         parts = {key: self.of(value) for key, value in row.items()}
         self._known.clear()
         return parts
@@ -109,7 +114,7 @@ class SharedValues:
             return self._reference([self.of(part) for part in value])
         pairs: Mapping[str, object] = value
         row = {str(key): self.of(part) for key, part in pairs.items()}
-        if any(key[:1].isdigit() and _MOVED.match(key) for key in row):
+        if any(_MOVED.match(key) for key in row):
             return f"{OBJECT}{self._number([[*row], *row.values()])}"
         return self._reference(row)
 
@@ -150,9 +155,8 @@ def _lines(text: str) -> Iterator[str]:
         yield text[start:]
 
 
-# The data of a page: prompts and their requests as JSON, in which equal values stand once.
-#
-# ``page.schema.json`` in this package is its JSON schema. A page has no other input.
+# The data of a page. Its JSON schema is ``page.schema.json`` in this package. A page has no other
+# input.
 
 FORMAT = "promptdsl.page/1"
 BUDGETS = 16
@@ -225,15 +229,15 @@ def page_of_rows(
     for number, (prompt, rows) in enumerate(prompt_rows, 1):
         requests: list[JsonDict] = []
         head: JsonDict = {"name": prompt.title, "inputs": prompt.inputs_name}
-        shown_of = _with_content
         if not content:
             head = {"name": f"prompt {number}", "inputs": None}
-            shown_of = without_content
         for row in rows:
             if row["error"]:
                 errors.append(f"{prompt.title}: {row['error']['what']}")
             shown_row = {key: row[key] for key in row if key not in ("figures", "side")}
-            requests.append({**shared.parts(shown_of(shown_row)), "figures": row["figures"]})
+            if not content:
+                shown_row = without_content(shown_row)
+            requests.append({**shared.parts(shown_row), "figures": row["figures"]})
         prompts.append({**head, "requests": requests})
     data: JsonDict = {
         "format": FORMAT,
@@ -243,10 +247,6 @@ def page_of_rows(
         "values": shared.values,
     }
     return data, errors
-
-
-def _with_content(row: JsonDict) -> JsonDict:
-    return row
 
 
 def _price(price: Sequence[float]) -> JsonDict:
@@ -270,6 +270,7 @@ def request_rows(
 
     In addition to what a page has, a row has ``side``: the request as a side of diffs.
     """
+    # The last request that could be rendered; at first, the snapshot of the prompt.
     before: PageRequest | None = None
     if prompt.before is not None:
         before = FromSnapshot(prompt.before)
@@ -280,13 +281,21 @@ def request_rows(
             record = request.record(prompt.inputs)
         except Exception as error:  # such as that of an author's counter
             request = FromError(error)
-        row: JsonDict = {"key": str(number), "at": request.at, "id": request.id}
-        row |= {"error": request.error, "record": None, "prefix": None, "changes": None}
-        row |= {"fits": [], "targets": {}}
+        row: JsonDict = {
+            "key": str(number),
+            "at": request.at,
+            "id": request.id,
+            "error": request.error,
+            "record": None,
+            "prefix": None,
+            "changes": None,
+            "fits": [],
+            "targets": {},
+        }
         if record is not None:
             row["record"] = data = record.to_dict()
-            row["fits"] = _fits(request, data.get("budget"))
-            row["targets"] = _payloads(request, data, models)
+            row["fits"] = _budget_rows(request, data.get("budget"))
+            row["targets"] = _target_rows(request, data, models)
         if before is not None:
             row |= _compared(before, request)
         row["figures"] = _figures(row["record"] or {}, row["prefix"])
@@ -301,10 +310,12 @@ def _figures(record: JsonDict, prefix: JsonDict | None) -> JsonDict:
     total = (record.get("tokens") or {"total": 0})["total"]
     report = prefix or {"read_from_cache": 0, "shared": 0, "before": None, "minimum": 0}
     cached = min(report["read_from_cache"], total)
+    # The tokens equal to the request before: at least those of the cache, at most all.
+    equal = min(max(report["shared"], cached), total)
     return {
         "total": total,
         "cached": cached,
-        "same": min(max(report["shared"], cached), total) - cached,
+        "same": equal - cached,  # equal, but not served by the cache
         "dropped": sum(part.get("tokens", 0) for part in record.get("dropped", ())),
         "before": report["before"],
         "minimum": report["minimum"],
@@ -325,17 +336,24 @@ def _compared(before: PageRequest, request: PageRequest) -> JsonDict:
 
 
 def _drop_line(first: JsonDict | None) -> None:
-    """Remove the line of a difference: in a render of a record it is a line of this package."""
+    """Remove the line of a difference, which is not a line of the author.
+
+    The request is a record that was rendered again, so its nodes were made in this package.
+    """
     if first is not None:
         first.pop("source", None)
 
 
-def _fits(request: PageRequest, budget: JsonDict | None) -> list[JsonDict]:
-    """Return what is sent and dropped within other budgets, from the least to all of the prompt."""
+def _budget_rows(request: PageRequest, budget: JsonDict | None) -> list[JsonDict]:
+    """Return what is sent and dropped within other budgets, from the least to all of the prompt.
+
+    Only a prompt with a budget has rows, because it can be rendered again.
+    """
     rendered = request.rendered
     if budget is None or rendered is None or not isinstance(request, FromPrompt):
         return []
     reserve: int = budget["reserve"]
+    # A budget of one token is too small for nearly every prompt: the error has the least budget.
     try:
         least = request.at_budget(reserve + 1).tokens.total
     except BudgetError as error:
@@ -345,11 +363,12 @@ def _fits(request: PageRequest, budget: JsonDict | None) -> list[JsonDict]:
     everything = budget["used"] + sum(part.tokens for part in rendered.dropped)
     step = max(everything - least, 0) / (BUDGETS - 1)
     budgets = {round(least + step * number) + reserve for number in range(BUDGETS)}
-    rows = (_fit(request, number) for number in sorted({*budgets, budget["limit"]}))
+    rows = (_budget_row(request, number) for number in sorted({*budgets, budget["limit"]}))
     return [row for row in rows if row is not None]
 
 
-def _fit(request: FromPrompt, budget: int) -> JsonDict | None:
+def _budget_row(request: FromPrompt, budget: int) -> JsonDict | None:
+    """Return what is sent within a budget, ``None`` if the prompt cannot be rendered again."""
     try:
         rendered = request.at_budget(budget)
     except BudgetError:
@@ -360,32 +379,34 @@ def _fit(request: FromPrompt, budget: int) -> JsonDict | None:
     return {"budget": budget, "tokens": rendered.tokens.total, "dropped": dropped}
 
 
-def _payloads(request: PageRequest, record: JsonDict, models: Sequence[str]) -> JsonDict:
-    """Return the payload for the own target of what is rendered here, and for each model."""
-    payloads: JsonDict = {}
+def _target_rows(request: PageRequest, record: JsonDict, models: Sequence[str]) -> JsonDict:
+    """Return the rows of a request by target: its own target if it is known, then each model."""
+    rows: JsonDict = {}
     rendered = request.rendered
     if request.is_rendered_here and rendered is not None and rendered.facts.provider:
         name = rendered.facts.model or rendered.facts.provider
-        payloads[name] = _payload_or_error(partial(_payload, rendered, record))
+        rows[name] = _row_or_error(partial(_sent_row, rendered, record))
     for name in models:
-        if name not in payloads:
-            payloads[name] = _payload_or_error(partial(_payload_for, request, name))
-    return payloads
+        if name not in rows:
+            rows[name] = _row_or_error(partial(_target_row, request, name))
+    return rows
 
 
-def _payload_for(request: PageRequest, target: str) -> JsonDict:
+def _target_row(request: PageRequest, target: str) -> JsonDict:
+    """Return what is sent of a request to another target."""
     rendered = request.rendered_for(target)
-    return _payload(rendered, rendered.record().to_dict())
+    return _sent_row(rendered, rendered.record().to_dict())
 
 
-def _payload_or_error(payload: Callable[[], JsonDict]) -> JsonDict:
+def _row_or_error(make_row: Callable[[], JsonDict]) -> JsonDict:
+    """Return a row, or the error that it raises."""
     try:
-        return payload()
+        return make_row()
     except Exception as error:
         return {"error": error_data(error)}
 
 
-def _payload(rendered: Rendered, record: JsonDict) -> JsonDict:
+def _sent_row(rendered: Rendered, record: JsonDict) -> JsonDict:
     """Return a payload, the locations of the blocks in it, and what its record loses and drops."""
     locations = [
         {name: value for name in LOCATION if (value := getattr(location, name)) not in (None, "")}
@@ -406,12 +427,21 @@ def _payload(rendered: Rendered, record: JsonDict) -> JsonDict:
 
 
 def _api(rendered: Rendered) -> JsonDict:
-    """Return what a payload is sent to, and the keys of its ``config`` where no SDK moves them."""
+    """Return the format, the provider and the model that a payload is for.
+
+    A payload may have a key ``config``, as the SDK takes it. Without the SDK, the keys ``lifted``
+    move from there to the top, and the others under the key ``options``.
+    """
     wire, service = rendered.facts.wire, services().get(rendered.facts.wire.provider_format)
-    row: JsonDict = {"format": wire.provider_format, "provider": wire.name}
-    row |= {"model": rendered.facts.model, "lifted": [], "options": ""}
+    row: JsonDict = {
+        "format": wire.provider_format,
+        "provider": wire.name,
+        "model": rendered.facts.model,
+        "lifted": [],
+        "options": "",
+    }
     if service is not None:
-        row |= {"lifted": [*service.lifted], "options": service.options}
+        row["lifted"], row["options"] = [*service.lifted], service.options
     return row
 
 
