@@ -180,6 +180,7 @@ from promptdsl.messages.schemas import (
     is_recursive,
     parts_of,
 )
+from promptdsl.preview.access import Guard
 from promptdsl.preview.files import is_watched, project_folder, signature
 from promptdsl.preview.frames import (
     BROKEN,
@@ -191,7 +192,6 @@ from promptdsl.preview.frames import (
     write_frame,
 )
 from promptdsl.preview.nursery import warm_up
-from promptdsl.preview.server import Guard
 from promptdsl.preview.session import Choices, ended_problem, slow_problem
 from promptdsl.providers import written as targets_module
 from promptdsl.providers.anthropic.read import read as read_anthropic

@@ -6,11 +6,11 @@ runs code of users.
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
 if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.
+    from promptdsl.preview.access import check_packages as check_packages
     from promptdsl.preview.child import LoadedPrompts as LoadedPrompts
     from promptdsl.preview.entry import run_process as run_process
     from promptdsl.preview.files import project_folder as project_folder
     from promptdsl.preview.keepers import can_fork as can_fork
-    from promptdsl.preview.packages import check_packages as check_packages
     from promptdsl.preview.server import listening_socket as listening_socket
     from promptdsl.preview.server import open_browser as open_browser
     from promptdsl.preview.server import serve as serve
@@ -22,11 +22,11 @@ else:
     __all__, __getattr__, __dir__ = lazy_names(
         globals(),
         {
+            "access": "check_packages",
             "child": "LoadedPrompts",
             "entry": "run_process",
             "files": "project_folder",
             "keepers": "can_fork",
-            "packages": "check_packages",
             "server": "listening_socket open_browser serve",
             "session": "PreviewJob tunnel_command",
         },

@@ -1,7 +1,4 @@
-"""The server of a preview: the page, the stream of its states, and what a reader chooses.
-
-Who may ask it what comes first: this machine, from the page itself, with the token.
-"""
+"""The server of a preview: the page, the stream of its states, and what a reader chooses."""
 
 import asyncio
 import json
@@ -12,11 +9,9 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from html import unescape
-from secrets import compare_digest
-from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -25,105 +20,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from promptdsl.page import live_page_html
+from promptdsl.preview.access import Guard, refused
 from promptdsl.preview.keepers import ColdKeeper, Keeper, NurseryKeeper
-from promptdsl.preview.session import Choices, PreviewJob, Session, tunnel_command
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-
-# Who may ask the server what: this machine, from the page itself, with the token.
-
-TOKEN_HEADER = "x-promptdsl-token"
-USUAL_PORT = 80
-"""The port that a browser leaves out."""
-PATHS: Mapping[str, str] = {"/": "GET", "/states": "GET", "/choices": "POST"}
-"""What can be asked for, and how. The page at ``/`` holds nothing: it needs no token."""
-HEADERS = {
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-store",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-}
-"""The headers of each response, unless it has its own."""
-OTHER_PORT = """\
-<!doctype html><html lang="en"><meta charset="utf-8"><title>Another port</title>
-<h1>This preview is at port {port}</h1>
-<p>Your browser asked for another port, so the preview refuses to answer: a page of another site
-could ask like this. Use the same port at both ends of a tunnel:</p>
-<pre>{command}</pre>
-<p>Then open the address that <code>promptdsl preview</code> printed.</p></html>
-"""
-
-
-class Guard:
-    """Refuses each request that the page of this preview would not send."""
-
-    def __init__(self, app: "ASGIApp", *, port: int, token: str) -> None:
-        self._app, self._port, self._token = app, port, token
-        self._hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
-        if port == USUAL_PORT:
-            self._hosts += ["127.0.0.1", "localhost"]
-
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        """Answer a request, or refuse it."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
-        refusal = self._refusal(scope)
-
-        async def send_with_headers(message: "Message") -> None:
-            if message["type"] == "http.response.start":
-                headers: list[tuple[bytes, bytes]] = [*message.get("headers", [])]
-                names = {name for name, _ in headers}
-                more = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
-                message["headers"] = headers + [row for row in more if row[0] not in names]
-            await send(message)
-
-        await (refusal or self._app)(scope, receive, send_with_headers)
-
-    def _refusal(self, scope: "Scope") -> "Response | None":
-        """Return what is answered instead, ``None`` for a request of the page."""
-        from starlette.datastructures import Headers
-
-        headers = Headers(scope=scope)
-        hosts = headers.getlist("host")
-        if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return self._refused_host(hosts)
-        origins = headers.getlist("origin")
-        if any(origin not in [f"http://{host}" for host in self._hosts] for origin in origins):
-            return refused(403, "a page of another origin asks")
-        path: str = scope["path"]
-        if scope["type"] != "http" or path not in PATHS:
-            return refused(404, "there is nothing here")
-        method: Any = scope["method"]
-        if method != PATHS[path]:
-            return refused(405, f"only {PATHS[path]} is allowed", allow=PATHS[path])
-        if path == "/":
-            return None
-        tokens = headers.getlist(TOKEN_HEADER)
-        if len(tokens) != 1 or not compare_digest(tokens[0].encode(), self._token.encode()):
-            return refused(403, "the token is missing or wrong")
-        if method == "POST" and headers.get("content-type") != "application/json":
-            return refused(415, "only application/json is allowed")
-        return None
-
-    def _refused_host(self, hosts: list[str]) -> Response:
-        name = hosts[0].rpartition(":")[0] or hosts[0] if len(hosts) == 1 else ""
-        if name not in ("127.0.0.1", "localhost"):
-            return refused(403, "the host is not this machine")
-        page = OTHER_PORT.format(port=self._port, command=tunnel_command(self._port))
-        return HTMLResponse(page, 403)
-
-
-def refused(status: int, why: str, **headers: str) -> JSONResponse:
-    """Return the response that refuses a request."""
-    return JSONResponse({"error": why}, status, headers)
-
-
-# The server of a preview: the page, the stream of its states, and what a reader chooses.
+from promptdsl.preview.session import Choices, PreviewJob, Session
 
 LARGEST = 64 * 1024
 """The bytes of a request's body."""
