@@ -15,7 +15,7 @@ from promptdsl.batch.engine import Pools, Work, results
 from promptdsl.batch.renderer import RowRenderer, RowResult, is_ours_or_installed
 from promptdsl.batch.rows import RowReader, TableRow, digest_of
 from promptdsl.batch.service import TakenKey
-from promptdsl.batch.writer import MANIFEST, BatchWriter, is_part, read_manifest, shown_path
+from promptdsl.batch.writer import MANIFEST, BatchWriter, is_unfinished, read_manifest, shown_path
 from promptdsl.foundation.errors import DataError, nearest
 
 TRIED = 20
@@ -115,7 +115,7 @@ def _refuse_used(folder: str) -> None:
 
     A batch without a manifest wrote nothing completely: all its files are still unfinished.
     """
-    if all(map(is_part, os.listdir(folder))):
+    if all(map(is_unfinished, os.listdir(folder))):
         return
     what, fix = "files", "name a new folder"
     if os.path.exists(os.path.join(folder, MANIFEST)):

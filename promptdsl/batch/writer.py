@@ -271,7 +271,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def is_part(name: str) -> bool:
+def is_unfinished(name: str) -> bool:
     """Return whether a name is that of an unfinished file of a batch."""
     return _PART.fullmatch(name) is not None
 
