@@ -190,7 +190,9 @@ class TextBlock(AnyBlock):
 
 @attrs.frozen
 class _MediaBlock(AnyBlock):
-    _checks = checks(source=f.media, title=f.optional, detail=f.optional, cache=f.cache)
+    _checks = checks(
+        source=f.media, title=f.optional_string, detail=f.optional_string, cache=f.cache
+    )
     source: MediaSource
     title: str | None = None
     detail: str | None = None
@@ -366,9 +368,9 @@ class ToolResultBlock(AnyBlock):
     _checks = checks(
         tool_use_id=f.call_id,
         content=_result_content,
-        name=f.optional,
+        name=f.optional_string,
         is_error=f.flag,
-        error_type=f.optional,
+        error_type=f.optional_string,
         cache=f.cache,
     )
     tool_use_id: str
@@ -390,7 +392,12 @@ class ReasoningBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["reasoning"]] = "reasoning"
-    _checks = checks(text=f.string, signature=f.optional, encrypted=f.optional, origin=f.optional)
+    _checks = checks(
+        text=f.string,
+        signature=f.optional_string,
+        encrypted=f.optional_string,
+        origin=f.optional_string,
+    )
     text: str
     signature: str | None = None
     encrypted: str | None = None
@@ -486,7 +493,7 @@ class CodeBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["code"]] = "code"
-    _checks = checks(text=f.string, language=f.optional)
+    _checks = checks(text=f.string, language=f.optional_string)
     text: str
     language: str | None = None
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
@@ -505,7 +512,7 @@ class UnknownBlock(AnyBlock):
 
     type: ClassVar[Literal["unknown"]] = "unknown"
     # Without ``checks()``, as the block has no ``extra``: all its keys are in ``data``.
-    _checks: ClassVar[Mapping[str, Check]] = {"data": f.json_mapping, "origin": f.optional}
+    _checks: ClassVar[Mapping[str, Check]] = {"data": f.json_mapping, "origin": f.optional_string}
     data: JsonObject = attrs.field(hash=False)
     origin: str | None = None
 

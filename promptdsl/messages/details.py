@@ -12,7 +12,7 @@ from promptdsl.foundation.frozen import EMPTY, Around, frozen, is_list, is_mappi
 from promptdsl.foundation.json import ABSENT, JsonObject
 from promptdsl.foundation.source import Position, Source, looked_up
 from promptdsl.messages.blocks import Block, ToolResultBlock
-from promptdsl.messages.field_checks import kind_of, mapping, optional, string
+from promptdsl.messages.field_checks import kind_of, mapping, optional_string, string
 
 # The roles of messages, and their kinds, which say where a message comes from.
 
@@ -136,16 +136,16 @@ def checked_details(details: Mapping[str, object]) -> Details:
     metadata, token_usage = details.get("metadata"), details.get("token_usage")
     extra = details.get("extra")
     return Details(
-        id=optional(details.get("id"), "id"),
-        name=optional(details.get("name"), "name"),
+        id=optional_string(details.get("id"), "id"),
+        name=optional_string(details.get("name"), "name"),
         metadata=EMPTY
         if metadata is None
         else plain(mapping(metadata, "metadata"), "metadata", _notes_leaf),
         tags=_tags(details.get("tags")),
         token_usage=None if token_usage is None else mapping(token_usage, "token_usage"),
         structured_output=details.get("structured_output", ABSENT),
-        finish_reason=optional(details.get("finish_reason"), "finish_reason"),
-        raw_finish_reason=optional(details.get("raw_finish_reason"), "raw_finish_reason"),
+        finish_reason=optional_string(details.get("finish_reason"), "finish_reason"),
+        raw_finish_reason=optional_string(details.get("raw_finish_reason"), "raw_finish_reason"),
         extra=EMPTY if extra is None else plain(mapping(extra, "extra"), "extra"),
     )
 

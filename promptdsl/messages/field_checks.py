@@ -58,7 +58,7 @@ def call_id(value: object, key: str) -> str:
     return id
 
 
-def optional(value: object, key: str) -> str | None:
+def optional_string(value: object, key: str) -> str | None:
     """Return a string or ``None``."""
     return None if value is None else string(value, key)
 

@@ -7,7 +7,7 @@ from promptdsl.config.records import ANTHROPIC
 from promptdsl.foundation.errors import shown
 from promptdsl.foundation.frozen import plain
 from promptdsl.messages import MediaBlock
-from promptdsl.messages.field_checks import optional
+from promptdsl.messages.field_checks import optional_string
 from promptdsl.messages.media_type import MediaSource, is_address, plain_type
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
 from promptdsl.providers.shared.blocks import TEXT_TYPE, json_copy, text_of_file, utf8, with_bytes
@@ -162,6 +162,6 @@ def _read_tool(data: object) -> ToolDefinition:
         return ToolDefinition(name, cache=cache, raw=fields, origin="anthropic")
     name = required(fields, "name", str)
     known = {key: fields.pop(key, None) for key in ("name", "description", "input_schema")}
-    description = optional(known["description"], "description")
+    description = optional_string(known["description"], "description")
     schema = required(known, "input_schema", Mapping)
     return ToolDefinition(name, description, schema, cache, fields, origin="anthropic")

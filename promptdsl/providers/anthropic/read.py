@@ -9,7 +9,7 @@ from promptdsl import messages as b
 from promptdsl.config.records import ANTHROPIC
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
-from promptdsl.messages.field_checks import optional
+from promptdsl.messages.field_checks import optional_string
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
@@ -78,10 +78,10 @@ def _read_flat(data: object) -> b.Block:
     kind = required(fields, "type", str)
     if kind == "thinking":
         # Other libraries store signed thoughts without a text (danny-avila/LibreChat#13888).
-        text, signature = (optional(fields.get(key), key) for key in (kind, "signature"))
+        text, signature = (optional_string(fields.get(key), key) for key in (kind, "signature"))
         return b.ReasoningBlock(text or "", signature, origin="anthropic")
     if kind == "redacted_thinking":
-        encrypted = optional(fields.get("data"), "data")
+        encrypted = optional_string(fields.get("data"), "data")
         return b.ReasoningBlock("", encrypted=encrypted, origin="anthropic")
     refuse_part(fields, "anthropic")
     source = read_source(fields.get("source"))
@@ -111,7 +111,7 @@ def read_response(data: object) -> Message:
     """Return the message of a response: content, finish reason and token counts."""
     fields = mapping(data)
     content = read_content(required(fields, "content", list))
-    reason = optional(fields.get("stop_reason"), "stop_reason")
+    reason = optional_string(fields.get("stop_reason"), "stop_reason")
     counts = mapping(fields.get("usage") or {})
     read, written = (counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation"))
     fresh, output = counts.get("input_tokens"), counts.get("output_tokens")

@@ -16,7 +16,7 @@ from promptdsl.foundation.frozen import is_mapping, new_dict, plain
 from promptdsl.foundation.json import JsonObject, JsonValue, read_json, write_json
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.attachment import image_size
-from promptdsl.messages.field_checks import Cache, optional
+from promptdsl.messages.field_checks import Cache, optional_string
 from promptdsl.messages.media_type import MediaSource, is_address
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition, hint
 from promptdsl.providers.shared.blocks import json_copy, utf8, with_bytes
@@ -459,8 +459,8 @@ def _read_output(config: Mapping[str, object]) -> RawSetting | None:
     schema = read_json(required(definition, "schema", str))
     if not isinstance(schema, Mapping):
         raise DataError("'schema' is the JSON text of an object")
-    name = optional(definition.get("name"), "name")
-    description = optional(definition.get("description"), "description")
+    name = optional_string(definition.get("name"), "name")
+    description = optional_string(definition.get("description"), "description")
     output = OutputSchema(schema, "output" if name is None else name, description)
     return RawSetting(raw, "bedrock", output)
 
@@ -475,7 +475,7 @@ def _read_tool(cache: Cache | None, data: object) -> ToolDefinition:
     spec = mapping(fields["toolSpec"])
     name = required(spec, "name", str)
     schema = required(mapping(required(spec, "inputSchema")), "json", Mapping)
-    description = optional(spec.get("description"), "description")
+    description = optional_string(spec.get("description"), "description")
     known = ("name", "description", "inputSchema")
     extra = {key: value for key, value in spec.items() if key not in known}
     return ToolDefinition(name, description, schema, cache, extra, origin="bedrock")

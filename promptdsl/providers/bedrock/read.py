@@ -10,7 +10,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import Around, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
 from promptdsl.messages.blocks import CLASSES
-from promptdsl.messages.field_checks import optional
+from promptdsl.messages.field_checks import optional_string
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.parts import (
@@ -61,7 +61,7 @@ def read_response(data: object) -> Message:
     read, written = (counts.get(f"cache{key}InputTokens") for key in ("Read", "Write"))
     cached = [count for count in (read, written) if type(count) is int]
     fresh = counts.get("inputTokens")
-    reason = optional(response.get("stopReason"), "stopReason")
+    reason = optional_string(response.get("stopReason"), "stopReason")
     token_usage = usage(
         total=counts.get("totalTokens"),
         input=fresh + sum(cached) if type(fresh) is int else None,
@@ -199,7 +199,7 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
             encrypted = base64_text(reasoning["redactedContent"], "redactedContent")
             return b.ReasoningBlock("", encrypted=encrypted, origin="bedrock")
         thought = mapping(reasoning.get("reasoningText") or {})
-        text, signature = (optional(thought.get(key), key) for key in ("text", "signature"))
+        text, signature = (optional_string(thought.get(key), key) for key in ("text", "signature"))
         return b.ReasoningBlock(text or "", signature, origin="bedrock")
     if kind == "citationsContent" and is_mapping(value) and value.keys() <= _CITED:
         # Other providers take it as text, too. Citations without text, such as those of Nova's
@@ -221,7 +221,7 @@ def _read_attachment(kind: str, value: object) -> b.Block:
     if source_and_extra is None:
         return b.UnknownBlock(_without_bytes({kind: fields}), "bedrock")
     source, extra = source_and_extra
-    title = optional(fields.get("name"), "name")
+    title = optional_string(fields.get("name"), "name")
     known = ("name", "format", "source")
     extra |= {key: value for key, value in fields.items() if key not in known}
     media_class = cast("Callable[..., b.MediaBlock]", CLASSES[kind])

@@ -25,7 +25,7 @@ from promptdsl.messages import (
     ToolUseBlock,
     VideoBlock,
 )
-from promptdsl.messages.field_checks import optional
+from promptdsl.messages.field_checks import optional_string
 from promptdsl.messages.media_type import SHORTHANDS, MediaSource, SourceKind, data_url
 from promptdsl.messages.prompt import ToolDefinition, hint
 from promptdsl.providers.chat_template.run import neutralised, tool_param
@@ -402,5 +402,5 @@ def read_tool(data: object) -> ToolDefinition:
     extra = {key: value for key, value in function.items() if key not in _FUNCTION_KEYS}
     if is_bare:
         extra.pop("type", None)
-    description = optional(function.get("description"), "description")
+    description = optional_string(function.get("description"), "description")
     return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)

@@ -7,7 +7,7 @@ from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.json import JsonObject, write_json
 from promptdsl.messages.details import NO_DETAILS, Details, Role
-from promptdsl.messages.field_checks import optional
+from promptdsl.messages.field_checks import optional_string
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import text_block
@@ -62,10 +62,10 @@ class _Reader:
         role = _OTHER_ROLES.get(name, name)
         if role not in _ROLES:
             raise DataError(f"unknown role {role!r}", fix=nearest(role, _ROLES))
-        speaker = optional(fields.get("name"), "name")
+        speaker = optional_string(fields.get("name"), "name")
         if role == "tool":
             # A result without an id belongs to the first open call.
-            id = optional(fields.get("tool_call_id"), "tool_call_id")
+            id = optional_string(fields.get("tool_call_id"), "tool_call_id")
             if not id:
                 id = next(iter(self.open_calls), f"call_{self.calls_before}")
             self.open_calls.pop(id, None)
@@ -109,10 +109,10 @@ def _read_reply(fields: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
 
     ``calls_before`` is the number of earlier calls, for the ids of calls without one.
     """
-    texts = filter(None, (optional(fields.get(key), key) for key in _REASONING_KEYS))
+    texts = filter(None, (optional_string(fields.get(key), key) for key in _REASONING_KEYS))
     # Some servers send the same reasoning under two keys.
     reasoning = [b.ReasoningBlock(text, origin=ORIGIN) for text in dict.fromkeys(texts)]
-    refusal = optional(fields.get("refusal"), "refusal")
+    refusal = optional_string(fields.get("refusal"), "refusal")
     refused = (b.TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
     calls = [
         b.ToolUseBlock(id or f"call_{calls_before + number}", name, arguments)
@@ -130,7 +130,7 @@ def _read_call(data: object) -> tuple[str | None, str, str]:
     function = mapping(call["function"]) if "function" in call else call
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else write_json(arguments or {})
-    id = optional(call.get("call_id") or call.get("id"), "id")
+    id = optional_string(call.get("call_id") or call.get("id"), "id")
     return id, required(function, "name", str), text
 
 
@@ -147,7 +147,7 @@ def read_response(data: object) -> Message:
     choice = mapping(choices[0] if choices else None)
     text = {} if "message" in choice else {"content": required(choice, "text", str)}
     answer = _read_answer("choices[0]", mapping(choice.get("message", text)))
-    reason = optional(choice.get("finish_reason"), "finish_reason")
+    reason = optional_string(choice.get("finish_reason"), "finish_reason")
     token_usage = openai_usage(response.get("usage"))
     return reply_message(answer.content, reason, token_usage, name=answer.name)
 

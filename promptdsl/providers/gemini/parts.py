@@ -15,7 +15,7 @@ from promptdsl.foundation.errors import shown, shown_name
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages.field_checks import optional, string
+from promptdsl.messages.field_checks import optional_string, string
 from promptdsl.messages.media_type import MediaSource, SourceKind, is_address, type_by_extension
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition, hint
 from promptdsl.messages.schemas import parts_of
@@ -195,8 +195,8 @@ def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
     """Return the block of ``inline_data`` or ``file_data``, ``None`` if it has unknown keys."""
     fields = fields_of(data)
     value = base64_text(fields.pop("data" if key == "inline_data" else "file_uri", None))
-    media_type = optional(fields.pop("mime_type", None), "mime_type")
-    title = optional(fields.pop("display_name", None), "display_name")
+    media_type = optional_string(fields.pop("mime_type", None), "mime_type")
+    title = optional_string(fields.pop("display_name", None), "display_name")
     if fields or not isinstance(value, str):
         return None
     value = string(value, key)
@@ -337,7 +337,7 @@ def _read_tools(data: object) -> list[ToolDefinition]:
 def _read_function(data: object) -> ToolDefinition:
     fields = fields_of(data)
     name = required(fields, "name", str)
-    description = optional(fields.get("description"), "description")
+    description = optional_string(fields.get("description"), "description")
     schema = fields.get("parameters_json_schema")
     if schema is None and fields.get("parameters") is not None:
         schema = json_schema(fields["parameters"])
@@ -357,7 +357,7 @@ def _read_choice(data: object) -> RawSetting | str | None:
         return None
     config = fields_of(data)
     choice = fields_of(config.get("function_calling_config") or {})
-    mode = exact(optional(choice.get("mode"), "mode") or "MODE_UNSPECIFIED").upper()
+    mode = exact(optional_string(choice.get("mode"), "mode") or "MODE_UNSPECIFIED").upper()
     names = items(choice.get("allowed_function_names") or (), "allowed_function_names")
     meaning = _MEANINGS.get(mode)
     further = [key for key in config if key != "function_calling_config"]

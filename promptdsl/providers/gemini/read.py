@@ -16,7 +16,7 @@ from promptdsl.foundation.errors import DataError, is_one_of, shown
 from promptdsl.foundation.frozen import EMPTY, is_mapping
 from promptdsl.foundation.json import LEVELS, JsonObject, JsonValue, too_deep, write_json
 from promptdsl.messages.details import NO_DETAILS, Details
-from promptdsl.messages.field_checks import optional
+from promptdsl.messages.field_checks import optional_string
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.pairing import answers_before_assistant
 from promptdsl.messages.prompt import Prompt
@@ -182,7 +182,7 @@ def read_part(data: object) -> b.Block:
     kind = kinds[0]
     if kind == "text" and part.get("thought"):
         text = required(part, "text", str)
-        signature = optional(part.get(SIGNATURE), SIGNATURE)
+        signature = optional_string(part.get(SIGNATURE), SIGNATURE)
         return b.ReasoningBlock(text, signature, origin="gemini")
     if kind == "text":
         text = required(part, "text", str)
@@ -201,7 +201,7 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
     if call.pop("will_continue", None):
         return b.UnknownBlock(part, "gemini")
     name = required(call, "name", str)
-    id = optional(call.pop("id", None), "id")
+    id = optional_string(call.pop("id", None), "id")
     args: object = call.pop("args", None) or {}
     pieces = items(call.pop("partial_args", None) or (), "partial_args")
     if pieces and is_mapping(args):
@@ -219,8 +219,8 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
 def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
     """Return a result. A response that is not one string becomes its JSON, noted in ``extra``."""
     result = fields_of(part.pop("function_response"))
-    id = optional(result.pop("id", None), "id")
-    name = optional(result.pop("name", None), "name")
+    id = optional_string(result.pop("id", None), "id")
+    name = optional_string(result.pop("name", None), "name")
     response = mapping(result.pop("response", None) or {})
     # Many responses have the key ``error`` with an empty value.
     keys, is_error = [*response], bool(response.get("error"))

@@ -10,7 +10,7 @@ from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import shown_name
 from promptdsl.foundation.frozen import is_mapping, new_dict, new_list
-from promptdsl.messages.field_checks import Cache, optional
+from promptdsl.messages.field_checks import Cache, optional_string
 from promptdsl.messages.media_type import MediaSource, is_address, plain_type
 from promptdsl.messages.prompt import Prompt, RawSetting, ToolDefinition
 from promptdsl.providers.shared.blocks import ITEM, file_name, json_copy, with_bytes
@@ -115,7 +115,7 @@ def needs_bytes(block: b.MediaBlock, role: str) -> bool:
 
 def _read_image(image: Mapping[str, object], cache: Cache | None) -> b.ImageBlock:
     source = read_picture(required(image, "url", str))
-    return b.ImageBlock(source, detail=optional(image.get("detail"), "detail"), cache=cache)
+    return b.ImageBlock(source, detail=optional_string(image.get("detail"), "detail"), cache=cache)
 
 
 def _read_audio(audio: Mapping[str, object], cache: Cache | None) -> b.AudioBlock:
@@ -136,7 +136,7 @@ def _read_file(file: Mapping[str, object], cache: Cache | None) -> b.DocumentBlo
         source = MediaSource("file_id", required(file, "file_id", str), from_data=True)
     else:
         source = read_file_data(required(file, "file_data", str))
-    title = optional(file.get("filename"), "filename")
+    title = optional_string(file.get("filename"), "filename")
     return b.DocumentBlock(source, title=title, cache=cache)
 
 
@@ -265,7 +265,7 @@ def read_settings(payload: Mapping[str, object], dialect: Wire) -> Prompt:
 def _read_tool(origin: str, data: object) -> ToolDefinition:
     fields = mapping(data)
     cache = read_mark(fields.pop(LASTING_MARK, None))
-    kind = optional(fields.get("type"), "type")
+    kind = optional_string(fields.get("type"), "type")
     function = fields.get("function")
     if kind not in (None, "function") or function is None:
         name = mapping(fields.get(kind or "") or {}).get("name")
@@ -297,7 +297,7 @@ def _read_choice(choice: object, dialect: Wire) -> RawSetting | str | None:
         unsayable = "" if meaning else f"tool_choice {choice!r}"
         return raw_choice(choice, dialect.name, meaning, unsayable)
     fields = mapping(choice)
-    kind = optional(fields.get("type"), "type") or ""
+    kind = optional_string(fields.get("type"), "type") or ""
     inner = mapping(fields.get(kind) or fields)
     if kind in ("function", "custom"):
         name = required(inner, "name", str)

@@ -27,7 +27,7 @@ from promptdsl.foundation.frozen import (
 from promptdsl.foundation.json import JsonObject, write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import Role
-from promptdsl.messages.field_checks import Cache, optional
+from promptdsl.messages.field_checks import Cache, optional_string
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import text_block, tool_result_block, tool_use_block
@@ -109,7 +109,7 @@ def read_response(data: object, facts: ModelFacts | None = None) -> Message:
     choice = mapping(choices[0])
     facts = facts or facts_for(None, OPENAI.name)
     answer = located("choices[0]", partial(_read_message, [], facts), choice.get("message"))
-    reason = optional(choice.get("finish_reason"), "finish_reason")
+    reason = optional_string(choice.get("finish_reason"), "finish_reason")
     token_usage = openai_usage(response.get("usage"))
     extra = KEYS.unread_of_response(response, answer.extra)
     return reply_message(answer.content, reason, token_usage, name=answer.name, extra=extra)
@@ -244,7 +244,7 @@ def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Mes
     fields = mapping(data)
     if "parts" in fields:
         raise DataError("a Chat message has no key 'parts'", fix=looks_like("gemini"))
-    role, name = fields.get("role"), optional(fields.get("name"), "name")
+    role, name = fields.get("role"), optional_string(fields.get("name"), "name")
     if role not in _ROLES:
         fix = nearest(role, _ROLES)
         if role is None and "message" in fields:
@@ -353,14 +353,14 @@ def _read_call(numbers: "count[int]", facts: ModelFacts, data: object) -> ToolUs
     if call.get("type") == "custom":
         read_input = partial(_read_function, "input", "")
         name, text = located("custom", read_input, call.get("custom"))
-        id = optional(call.get("id"), "id") or f"call_{next(numbers)}"
+        id = optional_string(call.get("id"), "id") or f"call_{next(numbers)}"
         extra = {"custom": True, **read_call_keys(call, facts)}
         return ToolUseBlock(id, name, text, extra=extra)
     if "name" in call and "function" not in call:
         return _read_flat_call(call, facts)
     read_function = partial(_read_function, "arguments", "{}")
     name, text = located("function", read_function, call.get("function"))
-    id = optional(call.get("id"), "id") or f"call_{next(numbers)}"
+    id = optional_string(call.get("id"), "id") or f"call_{next(numbers)}"
     return ToolUseBlock(id, name, text, extra=read_call_keys(call, facts))
 
 

@@ -15,7 +15,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY, new_dict, new_list, new_set
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.field_checks import Cache, optional
+from promptdsl.messages.field_checks import Cache, optional_string
 from promptdsl.messages.media_type import MediaSource, SourceKind, is_address
 from promptdsl.messages.pairing import OpenCalls, new_calls
 from promptdsl.messages.prompt import (
@@ -272,8 +272,8 @@ def needs_bytes(block: b.MediaBlock, role: str) -> bool:
 
 def read_image(part: JsonObject, cache: Cache | None) -> b.Block | None:
     """Return the block of a picture, ``None`` for a part without an address or an id."""
-    url, id = (optional(part.get(key), key) for key in ("image_url", "file_id"))
-    detail = optional(part.get("detail"), "detail")
+    url, id = (optional_string(part.get(key), key) for key in ("image_url", "file_id"))
+    detail = optional_string(part.get("detail"), "detail")
     if url is not None:
         source = read_picture(url)
     elif id is not None:
@@ -285,14 +285,14 @@ def read_image(part: JsonObject, cache: Cache | None) -> b.Block | None:
 
 def read_file(part: JsonObject, cache: Cache | None) -> b.Block | None:
     """Return the block of a document, ``None`` for a part without data, an address or an id."""
-    values = {key: optional(part.get(key), key) for key in _KINDS}
+    values = {key: optional_string(part.get(key), key) for key in _KINDS}
     key, value = next((pair for pair in values.items() if pair[1] is not None), ("", None))
     if value is None:
         return None
     source = MediaSource(_KINDS[key], value, from_data=True)
     if key == "file_data":
         source = read_file_data(value)
-    title, detail = (optional(part.get(key), key) for key in ("filename", "detail"))
+    title, detail = (optional_string(part.get(key), key) for key in ("filename", "detail"))
     return b.DocumentBlock(source, title, detail, cache)
 
 
@@ -364,10 +364,10 @@ def read_settings(payload: JsonObject) -> Prompt:
 
 def _read_tool(data: object) -> ToolDefinition:
     fields = mapping(data)
-    kind = optional(fields.get("type"), "type")
+    kind = optional_string(fields.get("type"), "type")
     if kind != "function":
         name = fields.get("server_label" if kind == "mcp" else "name", kind)
-        name = optional(name, "name") or kind or "tool"
+        name = optional_string(name, "name") or kind or "tool"
         return ToolDefinition(name, raw=fields, origin=ORIGIN)
     del fields["type"]
     name, description, schema = pop_function(fields)

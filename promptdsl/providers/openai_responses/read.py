@@ -22,7 +22,7 @@ from promptdsl.messages import (
     UnknownBlock,
 )
 from promptdsl.messages.details import NO_DETAILS, Details, Role
-from promptdsl.messages.field_checks import Cache, optional
+from promptdsl.messages.field_checks import Cache, optional_string
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_responses.parts import (
@@ -279,7 +279,7 @@ def _read_item(data: object) -> Message:
     if kind in _CALLS:
         key, missing, custom = _CALLS[kind]
         id, name = required(item, "call_id", str), required(item, "name", str)
-        arguments = optional(item.get(key), "arguments")
+        arguments = optional_string(item.get(key), "arguments")
         if arguments is None:
             arguments = missing
         extra = {**custom, **read_origin(kind, item)}
@@ -290,12 +290,12 @@ def _read_item(data: object) -> Message:
         if not isinstance(output, str | list | tuple):
             problem = f"'output' is a string or a list of parts, not {type(output).__name__}"
             raise DataError(problem)
-        tool, extra = optional(item.get("name"), "name"), read_origin(kind, item)
+        tool, extra = optional_string(item.get("name"), "name"), read_origin(kind, item)
         role, block = "tool", ToolResultBlock(id, read_content(output), tool, extra=extra)
     elif kind == "reasoning":
         # The text of reasoning is the text of its summary.
         texts = [*located_items("summary", _read_summary, item.get("summary") or ())]
-        encrypted = optional(item.get("encrypted_content"), "encrypted_content")
+        encrypted = optional_string(item.get("encrypted_content"), "encrypted_content")
         extra = {key: item[key] for key in REASONING_KEYS if item.get(key) is not None}
         block = ReasoningBlock("\n\n".join(texts), None, encrypted, ORIGIN, extra)
     else:

@@ -15,7 +15,7 @@ from promptdsl.foundation.errors import shown
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.foundation.json import ENCODER, JsonDict, JsonObject
 from promptdsl.foundation.unicode import is_valid_unicode
-from promptdsl.messages.field_checks import optional
+from promptdsl.messages.field_checks import optional_string
 from promptdsl.messages.prompt import (
     CHOICES,
     Loss,
@@ -408,7 +408,7 @@ def pop_function(function: Param) -> tuple[str, str | None, Param]:
     """
     name = required(function, "name", str)
     del function["name"]
-    description = optional(function.pop("description", None), "description")
+    description = optional_string(function.pop("description", None), "description")
     schema = mapping(function.get("parameters") or {})
     if function.get("parameters") != {}:
         function.pop("parameters", None)
@@ -438,10 +438,10 @@ def read_output(output_format: object, path: str, origin: str) -> RawSetting | N
 
 def _read_schema(fields: Param) -> tuple[OutputSchema, Param]:
     """Return the output schema in an output format, and the format with its schema frozen."""
-    schema, name = fields.get("schema"), optional(fields.get("name"), "name")
+    schema, name = fields.get("schema"), optional_string(fields.get("name"), "name")
     if name is None:
         name = "output"
-    description = optional(fields.get("description"), "description")
+    description = optional_string(fields.get("description"), "description")
     strict = fields.get("strict") is True
     output = OutputSchema(mapping(schema or {}), name, description, strict=strict)
     if schema is not None:
