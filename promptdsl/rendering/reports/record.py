@@ -493,7 +493,7 @@ class PromptRecord:
             view,
             tokens=(tokens.total, data["tokens"]["messages"]),
             budget=tokens.budget,
-            definitions=tokens.definition_tokens(),
+            definitions=tokens.tokens_by_tool(),
             located=located,
         )
 

@@ -1,6 +1,6 @@
-"""The tokens of a prompt as text: the budget, a bar, and a row for each of the largest parts.
+"""The tokens of a prompt: as text with a row for each of the largest parts, and as a report.
 
-The report, which a user gets, comes last.
+The view comes first, then the report that a user gets, and last the count of the total.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,8 +35,6 @@ from promptdsl.tokens import Count, Tokens
 from promptdsl.tokens.count import EXACT
 from promptdsl.tokens.payloads import OWN, REPLY, entry_tokens, has_media, label_of, message_tokens
 
-# The tokens of a request as people read them: the budget, and the largest parts.
-#
 # Text, terminals and notebooks show the same rows: those of ``token_rows``.
 
 MOST = 20
@@ -45,6 +43,11 @@ MOST_DROPPED = 6
 """How many of them may be dropped parts."""
 BAR = 10
 """The width of the bar of all tokens, in characters."""
+_GAP = "  "
+"""The space between two columns of a row."""
+_SHARE = len("100.0%")
+_FIGURES = _SHARE + len(_GAP) + BAR
+"""The width of the share and the bar of a row; a dropped part has a word there."""
 DEEPEST = 40
 """The deepest level with more indentation, so that the output does not grow quadratically."""
 WIDEST = 60
@@ -81,7 +84,8 @@ class TokenView:
     budget: BudgetUse | None
     parts: Sequence[TokenPart]
     notes: Sequence[str] = ()
-    """What the step of a cut costs, or what a part lacks to come back, with the name of each."""
+    """A line for each dropped part with a note: the name of the part, and what the step of its cut
+    costs, or the tokens that it lacks to come back."""
 
     def size(self) -> str:
         """Return the total in words, and that it is an estimate if it is one."""
@@ -91,7 +95,7 @@ class TokenView:
             return f"about {self.total:,} tokens"
         return f"about {self.typical:,} tokens (counted as {self.total:,}, with a margin)"
 
-    def definition_tokens(self) -> Mapping[str, int]:
+    def tokens_by_tool(self) -> Mapping[str, int]:
         """Return the tokens of each tool by its name."""
         tools = (part for part in self.parts if part.depth == 1 and part.message is None)
         return {part.path: part.tokens for part in tools if part.path and part.dropped is None}
@@ -172,40 +176,35 @@ class _Group:
 
     def row(self, depth: int) -> TokenRow:
         """Return the row of the parts."""
-        names, part = self.names, self.parts[-1]
+        names, innermost = self.names, self.parts[-1]
         if len(names) > 3:
             names = [names[0], "…", names[-1]]
-        note = on_one_line(part.dropped or "")
         if any(part.assumed for part in self.parts):
             note = f"({ASSUMED})"
-        source = on_one_line(str(part.source or ""))
+        else:
+            note = on_one_line(innermost.dropped or "")
+        source = on_one_line(str(innermost.source or ""))
         return TokenRow(depth, " > ".join(names), self.tokens, source, note, self.is_dropped)
 
 
 def _grouped(parts: Sequence[TokenPart]) -> list[_Group]:
     """Return the parts by their rows, in their order."""
-    parents, _ = nested([part.depth for part in parts])
     is_kept = [part.tokens > 0 or part.dropped is not None for part in parts]
-    for index, parent in enumerate(parents):
-        # A part that is left out has no children: they stand in the part around it.
-        if parent >= 0 and not is_kept[parent]:
-            parents[index] = parents[parent]
-    only: dict[int, int] = {}
-    for index, parent in enumerate(parents):
-        if is_kept[index]:
-            only[parent] = -1 if parent in only else index
+    parents = _kept_parents(parts, is_kept)
+    only_children = _only_children(parents, is_kept)
     groups: list[_Group] = []
     group_of = {-1: -1}
     for index, (part, name) in enumerate(zip(parts, _part_names(parts), strict=True)):
-        around = group_of[parents[index]]
+        parent = parents[index]
+        around = group_of[parent]
         if not is_kept[index]:
             group_of[index] = around
             if part.cache and groups:
                 # The mark of a breakpoint stands after the part before it.
                 groups[-1].names[-1] += _cached(part)
             continue
-        is_only = only[parents[index]] == index and part.dropped is None
-        if is_only and around >= 0 and _is_nearly_all(part, parts[parents[index]]):
+        is_only = only_children[parent] == index and part.dropped is None
+        if is_only and around >= 0 and _is_nearly_all(part, parts[parent]):
             groups[around].parts.append(part)
             groups[around].names.append(name)
             group_of[index] = around
@@ -213,6 +212,25 @@ def _grouped(parts: Sequence[TokenPart]) -> list[_Group]:
             group_of[index] = len(groups)
             groups.append(_Group([part], [name], around))
     return groups
+
+
+def _kept_parents(parts: Sequence[TokenPart], is_kept: Sequence[bool]) -> list[int]:
+    """Return for each part the index of the kept part around it, -1 for none."""
+    parents, _ = nested([part.depth for part in parts])
+    for index, parent in enumerate(parents):
+        # The parts in one that is left out stand in the part around that.
+        if parent >= 0 and not is_kept[parent]:
+            parents[index] = parents[parent]
+    return parents
+
+
+def _only_children(parents: Sequence[int], is_kept: Sequence[bool]) -> dict[int, int]:
+    """Return by parent the index of the only kept part in it, -1 if there are several."""
+    only_children: dict[int, int] = {}
+    for index, parent in enumerate(parents):
+        if is_kept[index]:
+            only_children[parent] = -1 if parent in only_children else index
+    return only_children
 
 
 def _is_nearly_all(part: TokenPart, outer: TokenPart) -> bool:
@@ -229,7 +247,7 @@ def _chosen(groups: Sequence[_Group], most: int | None) -> set[int]:
     sizes: dict[int, int] = {}
     for index, group in enumerate(groups):
         if not group.is_dropped:
-            # Nothing is larger than what it is in, so that this is chosen first.
+            # A group counts as no larger than the one around it, so the outer one is chosen first.
             sizes[index] = min(group.tokens, sizes.get(group.around, group.tokens))
     largest = sorted(sizes, key=lambda index: -sizes[index])
     return chosen | {*largest[: most - len(chosen)]}
@@ -242,6 +260,8 @@ def _part_names(parts: Sequence[TokenPart]) -> Iterator[str]:
         del paths[part.depth :]
         parent = paths[-1] if paths else ""
         paths.append(part.path)
+        # These names say enough without the address: ``system turn``, ``section role``, and those
+        # that end with the name of a tool in quotes, such as ``call 'search'``.
         has_name = part.what.startswith(("system ", "section ")) or part.what.endswith("'")
         if has_name or part.path in ("", parent, part.what):
             name = part.what
@@ -269,46 +289,70 @@ def _cut_name(name: str, width: int) -> str:
 def _row_lines(
     rows: Sequence[TokenRow], total: int, width: int | None, *, strike: bool
 ) -> Iterator[str]:
-    """Yield rows as lines of text; a note for which a line has no room has lines of its own."""
+    """Yield rows as lines of text: the tokens, the share, a bar, the name, the source, the note."""
     names = ["  " * min(row.depth, DEEPEST) + row.name for row in rows]
     number_width = max(len(f"{row.tokens:,}") for row in rows)
-    start = number_width + 2 + 6 + 2 + BAR + 2
+    name_start = number_width + len(_GAP) + _FIGURES + len(_GAP)
     name_width = min(max(map(columns, names)), WIDEST)
     if width is not None:
-        sources = min(file_columns(row.source for row in rows), LEAST_SOURCE)
-        name_width = min(name_width, max(width - start - sources - 2, 12))
-        # A row without a source has the room of it.
-        widths = [name_width if row.source or row.note else width - start for row in rows]
-        names = [_cut_name(name, room) for name, room in zip(names, widths, strict=True)]
+        source_width = min(file_columns(row.source for row in rows), LEAST_SOURCE)
+        name_width = min(name_width, max(width - name_start - len(_GAP) - source_width, 12))
+        # The name of a row with nothing after it may be as wide as the line.
+        widths = [name_width if row.source or row.note else width - name_start for row in rows]
+        names = [_cut_name(name, most) for name, most in zip(names, widths, strict=True)]
     for row, name in zip(rows, names, strict=True):
         padded = name + " " * (name_width - columns(name))
         if row.is_dropped:
-            figures = f"{'dropped':<{6 + 2 + BAR}}"
+            figures = f"{'dropped':<{_FIGURES}}"
             if strike:
                 padded = padded.replace(name.strip(), f"\x1b[9m{name.strip()}\x1b[29m")
         else:
             share = row.tokens / total if total else 0
-            figures = f"{share:>6.1%}  {eighths(share, BAR)}"
-        begin = f"{row.tokens:>{number_width},}  {figures}  {padded}"
+            figures = f"{share:>{_SHARE}.1%}{_GAP}{eighths(share, BAR)}"
+        begin = _GAP.join((f"{row.tokens:>{number_width},}", figures, padded))
         if width is None:
-            yield "  ".join(filter(None, (begin, row.source, row.note))).rstrip()
-            continue
-        room = max(width - start - name_width - 2, 0)
-        fits = columns(row.source) + 2 + columns(row.note) <= room
-        source = fitted_source(row.source, room - 2 - columns(row.note) if fits else room)
-        yield "  ".join(filter(None, (begin, source, row.note if fits else ""))).rstrip()
-        if row.note and not fits:
-            indent = " " * min(start, width // 2)
-            room = width - len(indent)
+            yield _line(begin, row.source, row.note)
+        else:
+            room = max(width - name_start - name_width - len(_GAP), 0)
+            yield from _fitted_lines(begin, row, room=room, indent=name_start, width=width)
+
+
+def _fitted_lines(
+    begin: str, row: TokenRow, *, room: int, indent: int, width: int
+) -> Iterator[str]:
+    """Yield the line of a row that ends with its source and its note, in ``room`` columns.
+
+    A note for which there is no room has lines of its own, below the name.
+    """
+    source_room = room - len(_GAP) - columns(row.note)
+    if columns(row.source) <= source_room:
+        yield _line(begin, fitted_source(row.source, source_room), row.note)
+        return
+    yield _line(begin, fitted_source(row.source, room))
+    if row.note:
+        margin = " " * min(indent, width // 2)
+        note_width = width - len(margin)
+        if not row.note.isascii():
             # The characters of another script may have two columns each.
-            lines = wrap(row.note, room if row.note.isascii() else room // 2)
-            yield from (f"{indent}{line}" for line in lines)
+            note_width //= 2
+        yield from (f"{margin}{line}" for line in wrap(row.note, note_width))
+
+
+def _line(*texts: str) -> str:
+    """Return the texts of a row that are not empty as a line."""
+    return _GAP.join(filter(None, texts)).rstrip()
+
+
+# A record has its parts as JSON: dictionaries with the fields of ``TokenPart``.
 
 
 def shown_parts(
     parts: Sequence[JsonDict], *, depth: int | None, largest_first: bool
 ) -> list[JsonDict]:
-    """Return the parts of ``depth`` levels, the largest of siblings first, dropped ones last."""
+    """Return the parts of ``depth`` levels of a record, in its order.
+
+    With ``largest_first`` the largest of siblings is the first, and dropped ones are the last.
+    """
     if largest_first:
         children: dict[int, list[int]] = {}
         parents, _ = nested([part["depth"] for part in parts])
@@ -326,9 +370,6 @@ def shown_parts(
             waiting += [-key[2] for key in keys]
         parts = [parts[index] for index in ordered[1:]]
     return [part for part in parts if depth is None or part["depth"] < depth]
-
-
-# The token report: the tokens of a request, as it is sent, and of each part.
 
 
 class TokenReport:
@@ -390,6 +431,7 @@ class TokenReport:
         """
         return self.total - sum(self.messages) - self.tools
 
+    # The old name of ``frame``.
     form = OldAttribute("TokenReport.form")
 
     @property
@@ -404,7 +446,10 @@ class TokenReport:
 
     @cached_property
     def spans(self) -> tuple[int, ...]:
-        """The tokens of each of ``rendered.spans()``, in the same order; those of a text add up."""
+        """The tokens of each of ``rendered.spans()``, in the same order.
+
+        Those of the spans of one text add up to the tokens of the text.
+        """
         report_input = self._report_input
         return tuple(
             span_tokens(
@@ -427,8 +472,10 @@ class TokenReport:
         """Where the dropped parts stood among the other parts."""
         ledger, stages = self._ledger, self._report_input.stages
         dropped = self._report_input.dropped()
-        trees = {"written": stages["read"], "fitted": stages["fit"]}
-        return tuple(placed_parts(dropped, ledger.parts, ledger.nodes, **trees))
+        written, fitted = stages["read"], stages["fit"]
+        return tuple(
+            placed_parts(dropped, ledger.parts, ledger.nodes, written=written, fitted=fitted)
+        )
 
     @cached_property
     def _ledger(self) -> Ledger:
