@@ -106,7 +106,7 @@ LONGEST = 2_000
 WIDEST = 500
 """The columns of a file name where nothing is cut."""
 
-STYLES = dict(zip(TINTED, TINTED, strict=True))
+STYLES: dict[str, str] = dict(zip(TINTED, TINTED, strict=True))
 """The style of a text by the kind of its span; any other text has none."""
 Runs = list[tuple[str, str]]
 """The texts of a row, each with its kind: empty for a text that has no style."""
