@@ -111,7 +111,7 @@ after = render(prompt, provider="gemini").payload()["contents"]
 print([[[part["text"] for part in one["parts"]] for one in each] for each in (before, after)])
 """
 
-OPENED = "{'role': 'user', 'content': [{**dialect.text, 'text': OPENING}]}"
+OPENED = "{'role': 'user', 'content': opening}"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ OPENED = "{'role': 'user', 'content': [{**dialect.text, 'text': OPENING}]}"
         ("request.py", ["OPENING", ". -> "], [[""], ["a"], ["b", "c"]]),
         (
             "two_sided.py",
-            ["_add", f"request.entries.append({OPENED}) -> pass"],
+            ["_begin_turn", f"request.entries.append({OPENED}) -> pass"],
             [["a"], ["b", "c"]],
         ),
     ],

@@ -105,7 +105,7 @@ def _resumed(
     # here. The old digests stay, so that no new cell of a changed row is added to its answer.
     about["inputs"] = {**about["inputs"], **manifest["inputs"]}
     if force:
-        # The changed files are accepted: their digests are noted anew.
+        # The changed files are accepted: their digests are noted again.
         return {**state, "used": ()}
     return state
 

@@ -23,7 +23,7 @@ from promptdsl.checking.rules import BROKEN, LOST, RULES, UNUSED
 from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.frozen import is_list, is_mapping
 
-# Comments that ignore a finding: ``# promptdsl: ignore[PD101]``, in templates ``{# ... #}``.
+# Comments that ignore findings: ``ignore[PD101]`` after ``promptdsl:``, also in ``{# ... #}``.
 
 _COMMENT = re.compile(r"promptdsl: ?ignore\b(?:\[([^\]]*)\])?")
 _TEMPLATE = re.compile(r"\{#-?\s*promptdsl: ?ignore\b(?:\[([^\]]*)\])?\s*-?#\}")

@@ -15,7 +15,6 @@ from promptdsl.components.scope import (
     freeze,
     getframe,
     innermost,
-    is_unused,
     leave,
     location,
     misplaced,
@@ -177,7 +176,12 @@ class Container(Component):
         """Close the block: its children become nodes. After an error, the component is removed."""
         top = innermost()
         # In a copied context the block may have been closed and used before: then it stays.
-        if kind is not None or top is None or top.component is not self or not is_unused(self):
+        if (
+            kind is not None
+            or top is None
+            or top.component is not self
+            or type(self) is self._frozen
+        ):
             try:
                 fail(self, leave(self, raised=kind is not None))
             except PromptError as problem:

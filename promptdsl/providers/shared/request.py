@@ -583,7 +583,7 @@ class Request:
 
 
 _NOT_IN_STATE = ("entries", "losses", "marks", "block", "result", "recalled", "notes")
-"""The fields that ``memory.py`` copies itself, and those that begin anew with each request."""
+"""The fields that ``memory.py`` copies itself, and those that begin again with each request."""
 
 
 @cache
