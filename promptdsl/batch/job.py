@@ -236,8 +236,8 @@ def _about(
 def _project_files(target: str) -> set[str]:
     """Return the files of the loaded modules that are not installed, and the templates.
 
-    Templates are the ``.j2`` files next to ``target`` and in the current folder, and all files in
-    the folders ``templates`` there.
+    Templates are the ``.j2`` files next to ``target`` and in the current folder, and all files
+    in the folders ``templates`` there whose names have an extension.
     """
     loaded = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
     for folder in {os.getcwd(), os.path.dirname(os.path.abspath(target))}:

@@ -56,10 +56,13 @@ def _called(
     assert replacement is not None
     function, _, section = stand_in(replacement)
     original = components_called(name)[0].function
+    # override() has checked the parameters; here they are checked for the inputs of the template.
     if problem := difference(original, function, ((), inputs)):
         line = source_of((cast("FunctionType", function).__code__, 0))
         raise unfit(name, original, (function, problem), (template.source, line))
     try:
+        # As a component, the function may return a string or write parts. A call of the section in
+        # it gets the replacement that was in force before.
         with detached(), replacing(replacements.without(replacement)):
             arguments = {key: _as_argument(value) for key, value in inputs.items()}
             part = component_of(function, "included")(**arguments)
@@ -94,9 +97,10 @@ def _text_of(part: Node, template: TemplateNode, name: str) -> RenderedTemplate:
                 if node.template.kind == "text":
                     paragraph = _dedented(rendered.pieces)
                 else:
-                    # A file is not indented like code. An empty file is a paragraph, too.
+                    # A file is not indented like code. With an empty text before it, an empty file
+                    # is a paragraph, too.
                     paragraph = ("", *rendered.pieces)
-            # Not a group, a format and other fragments: they do more than hold parts.
+            # Without subclasses: a group or a format does more than hold parts.
             case FragmentNode() if node._node in (FragmentNode, ComponentNode):
                 waiting += reversed(node.content)
                 section = getattr(node, "section", None)

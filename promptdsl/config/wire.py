@@ -68,7 +68,10 @@ class SchemaRules:
     source: str = ""
 
     def may_change(self, text: str) -> bool:
-        """Return whether a schema, as JSON text, may change; keywords of its root do not count."""
+        """Return whether a schema, as JSON text, may change by ``words``.
+
+        The rules of ``root`` do not count: who asks looks at the root of the schema itself.
+        """
         if self._changed_keys is None:
             return True
         return bool(self.words) and self._changed_keys.search(text) is not None
@@ -318,11 +321,13 @@ class Wire:
     silent: tuple[str, ...] = ()
     """The keys of payload parts that the model does not read: ids and signatures."""
     chat: str | None = None
-    """The name of the same provider in Chat, if this is its other API."""
+    """The name of the same provider in the Chat Completions API, if this is its other API."""
     two_sided: bool = False
-    """Whether neighbouring messages of one side, user or assistant, have to be one message."""
+    """Whether messages have two sides alone, user and assistant.
+
+    Neighbouring messages of one side are one message, unless it ``takes_neighbours``."""
     takes_neighbours: bool = False
-    """Whether it also takes several messages of one side in a row."""
+    """Whether a target with two sides takes several messages of one side in a row."""
     results_apart: bool = False
     """Whether tool results, although they are the user's, have a message of their own."""
     joins: bool = False

@@ -139,7 +139,7 @@ def event_mapping(value: object, key: str) -> Mapping[str, object]:
 
 
 def _event_leaf(item: object, around: Around, key: object) -> object:
-    """Return the copy of a value in an event; :class:`DataError` names any other value.
+    """Return a value in an event; :class:`DataError` names one that no event may have.
 
     An event may have values that JSON has not: infinite numbers and NaN, and the values that
     :func:`event_value` lists.

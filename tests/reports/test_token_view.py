@@ -132,6 +132,18 @@ def test_the_largest_are_shown() -> None:
     assert 3_000 + 5 == everything.count("\n") + 1
 
 
+@pytest.mark.parametrize("most", [0, 1, 3, 8])
+def test_few_rows_are_few(most: int) -> None:
+    """The rows are no more than asked for, also where more parts than that are dropped."""
+    kept = [Section(f"kept{n}", "word " * 9) for n in range(9)]
+    gone = [Section(f"gone{n}", "word " * 50, priority=-1) for n in range(9)]
+    prompt = Timeline(System("Be kind.", *kept, *gone), User("Hi."))
+    tree = render(prompt, budget=200, counter=words).record().token_tree(most=most)
+    rows = re.findall(r"(?m)^ *\d+ .* section (?:kept|gone)", tree)
+    assert len(rows) <= most
+    assert "more" in tree
+
+
 def test_dropped_parts_have_rows() -> None:
     """Dropped parts stand where they were written, the largest if they are many."""
     sections = [Section(f"s{n}", "word " * (n + 1), priority=n) for n in range(40)]

@@ -405,8 +405,8 @@ class Request:
     ``entries`` are the messages, items or turns of the payload. Another request may share their
     contents (``memory.py``): never change an entry or a param in it, replace it.
 
-    ``prompt``, ``facts`` and the keyword arguments of a subclass describe the request. All
-    other fields with a default hold what was written so far.
+    ``prompt``, ``facts`` and the keyword arguments of a subclass describe the request. The
+    other fields hold what was written so far, or where the writing is (``block``, ``result``).
     """
 
     takes_lists: ClassVar[bool] = False
@@ -415,8 +415,8 @@ class Request:
     facts: ModelFacts
     messages: Sequence[Message] = attrs.field(init=False)
     # What was written so far. A request that continues an earlier one gets a copy of each field
-    # with a default, in a subclass, too: see ``state``. So a field that describes the request has
-    # no default or is a keyword argument.
+    # with a default, but for those in ``_NOT_IN_STATE``; in a subclass, too: see ``state``. So a
+    # field that describes the request has no default or is a keyword argument.
     entries: list[Param] = attrs.field(factory=new_list)
     losses: list[Loss] = attrs.field(factory=new_list)
     marks: list[Mark] = attrs.field(factory=new_list)
@@ -445,15 +445,16 @@ class Request:
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return all that the entries of the first ``stop`` messages depend on, except these.
 
-        A subclass adds what it reads besides.
+        The write cache (``memory.py``) reuses entries only where this is equal. Whether a budget
+        removed parts matters, not where. A subclass adds what else it reads.
         """
         prompt = self.prompt
         joints = tuple(joint for joint in prompt.joints.items() if joint[0][0] < stop)
-        provider_formats = (prompt.lone_text, prompt.join_texts, prompt.merges)
-        return (type(self), self.facts, bool(prompt.untrimmed_from), provider_formats, joints)
+        settings = (prompt.lone_text, prompt.join_texts, prompt.merges)
+        return (type(self), self.facts, bool(prompt.untrimmed_from), settings, joints)
 
     def state(self) -> dict[str, object]:
-        """Return a copy of the results so far, without entries, losses and marks."""
+        """Return a copy of the fields with results, except those in ``_NOT_IN_STATE``."""
         state: dict[str, object] = {}
         kind: Any = type(self)  # Any: mypy takes an attrs class for unhashable
         for name in _result_fields(kind):

@@ -239,11 +239,16 @@ def _is_nearly_all(part: TokenPart, outer: TokenPart) -> bool:
 
 
 def _chosen(groups: Sequence[_Group], most: int | None) -> set[int]:
-    """Return the indices of the groups that are shown: the largest, and those around them."""
+    """Return the indices of at most ``most`` groups that are shown.
+
+    These are the largest dropped ones, and the largest of those that are sent, with those around
+    them.
+    """
     if most is None or len(groups) <= most:
         return {*range(len(groups))}
     dropped = [index for index, group in enumerate(groups) if group.is_dropped]
-    chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:MOST_DROPPED]}
+    most_dropped = min(MOST_DROPPED, most)
+    chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:most_dropped]}
     sizes: dict[int, int] = {}
     for index, group in enumerate(groups):
         if not group.is_dropped:
