@@ -6,7 +6,6 @@ That prompt comes first: it has every kind of part, so that rendering it loads w
 import gc
 import json
 import os
-import resource
 import selectors
 import signal
 from collections.abc import Callable
@@ -179,6 +178,8 @@ class Nursery:
 
     def _become_child(self, parent: int, *pipes: int) -> NoReturn:
         """Run the child here: in a group of its own, with no descriptor but its pipes."""
+        import resource  # only systems with fork() have it
+
         code = 1
         try:
             os.setsid()
