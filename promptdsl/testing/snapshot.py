@@ -48,15 +48,17 @@ from promptdsl.comparing.snapshot_file import (
 )
 from promptdsl.comparing.text import failure_text
 from promptdsl.testing.assertions import assert_checked
-from promptdsl.testing.run import (
+from promptdsl.testing.report import (
     CONFLICT,
-    MARK,
-    REPORT,
-    Matcher,
     PayloadExtension,
     PromptExtension,
     PromptLocation,
     lines_of,
+)
+from promptdsl.testing.run import (
+    MARK,
+    REPORT,
+    Matcher,
     models_of,
     path_from,
     payload_text,
