@@ -435,3 +435,13 @@ def run_of(config: pytest.Config) -> PromptRun:
 def name_unused(config: pytest.Config) -> None:
     """Let syrupy list the unused snapshots; an update lists those that it deletes."""
     config.option.include_snapshot_details |= not config.option.update_snapshots
+
+
+CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
+"""A line that git writes where two branches changed the same lines."""
+
+
+def lines_of(data: str | bytes) -> str:
+    """Return the text of a snapshot; bytes that are not UTF-8 are escaped."""
+    text = data if isinstance(data, str) else data.decode("utf-8", "backslashreplace")
+    return text.replace("\r\n", "\n")

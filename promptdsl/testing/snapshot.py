@@ -1,6 +1,7 @@
 """The fixture ``prompt_snapshot``: it compares prompts with the files of a test, or writes them.
 
-Read :class:`PromptSnapshot` first, then :class:`ComparedPrompt` and :class:`SnapshotFiles`.
+The extensions of syrupy come first. Then read :class:`PromptSnapshot`, :class:`ComparedPrompt` and
+:class:`SnapshotFiles`.
 """
 
 import dataclasses
@@ -12,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, ClassVar, Never
 
 from promptdsl import ProviderName, Rendered, User, render
 from promptdsl.foundation.errors import (
@@ -28,6 +29,10 @@ from promptdsl.foundation.source import author
 try:
     import pytest
     from syrupy.assertion import SnapshotAssertion
+    from syrupy.data import SnapshotCollections
+    from syrupy.extensions.single_file import SingleFileSnapshotExtension
+    from syrupy.location import PyTestLocation
+    from syrupy.types import SerializableData, SnapshotIndex
 except ModuleNotFoundError as error:
     raise PromptError(f"{error.name} is not installed", fix=install_advice("testing")) from None
 
@@ -48,22 +53,20 @@ from promptdsl.comparing.snapshot_file import (
 )
 from promptdsl.comparing.text import failure_text
 from promptdsl.testing.assertions import assert_checked
-from promptdsl.testing.report import (
-    CONFLICT,
-    PayloadExtension,
-    PromptExtension,
-    PromptLocation,
-    lines_of,
-)
 from promptdsl.testing.run import (
+    CONFLICT,
     MARK,
     REPORT,
     Matcher,
+    lines_of,
     models_of,
+    name_of,
     path_from,
     payload_text,
     rendered_here,
     run_of,
+    stem_of,
+    stems_in,
     suffix_of,
 )
 
@@ -71,6 +74,104 @@ if TYPE_CHECKING:
     from promptdsl.testing.report import RunReport
 
 __tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
+
+
+# The extensions of syrupy for prompts: each snapshot is a file that is named after its test.
+
+
+class PromptLocation(PyTestLocation):
+    """The test of a snapshot; every name of our files is accepted as one of its names."""
+
+    def matches_snapshot_name(self, snapshot_name: str) -> bool:
+        """Return true: syrupy would warn of a shortened name."""
+        return True
+
+    def matches_snapshot_location(self, snapshot_location: str) -> bool:
+        """Return true, as for the name."""
+        return True
+
+
+class PromptExtension(SingleFileSnapshotExtension):
+    """The snapshots of prompts: ``<test>.prompt.txt``."""
+
+    file_extension = "txt"
+    ending: ClassVar[str] = ".prompt"
+    """The end of the snapshot names, so that they differ from those of other syrupy formats."""
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
+        """Return the name of the file without its extension."""
+        item = test_location.item
+        suffix = index if isinstance(index, str) else ""
+        return f"{run_of(item.config).stem(item)}{suffix}{cls.ending}"
+
+    def matches(
+        self, *, serialized_data: SerializableData, snapshot_data: SerializableData
+    ) -> bool:
+        """Return whether the prompt is the same; git may have changed its line ends."""
+        return is_same_snapshot(lines_of(snapshot_data), lines_of(serialized_data))
+
+    def discover_snapshots(
+        self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
+    ) -> SnapshotCollections:
+        """Return the files of a run; at its end only those that may be unused."""
+        run = run_of(test_location.item.config)
+        snapshots = SnapshotCollections()
+        for path in run.files(f"{self.ending}.{self.file_extension}"):
+            if run.may_be_unused(path):
+                snapshots.add(self.read_snapshot_collection(snapshot_location=str(path)))
+        return snapshots
+
+    @classmethod
+    def matches_test_location(
+        cls, *, test_location: PyTestLocation, snapshot_location: str
+    ) -> bool:
+        """Return whether a file belongs to a test, by its folder and the beginning of its name.
+
+        A test that passed accepts all files in its folder: syrupy only asks for files that are
+        unused or belong to no test.
+        """
+        folder, stems = _tests_of(snapshot_location, f"{cls.ending}.{cls.file_extension}")
+        if folder != _folder_of(test_location.filepath, cls.snapshot_dirname):
+            return False
+        item = test_location.item
+        config = getattr(item, "config", None)  # the controller of xdist has none
+        if config is not None and run_of(config).has_passed(item.nodeid):
+            return True
+        return not stems.isdisjoint(_stems_of(item.nodeid, item.name))
+
+
+class PayloadExtension(PromptExtension):
+    """The payloads next to the prompts: ``<test>.payload.json``."""
+
+    file_extension = "json"
+    ending = ".payload"
+
+
+# These are called for each pair of a test and a file.
+
+
+@cache
+def _tests_of(snapshot: str, ending: str) -> tuple[str, frozenset[str]]:
+    """Return the folder of a file, and the stems of the tests that it may belong to."""
+    path = Path(snapshot)
+    return str(path.parent), frozenset(stems_in(path.name.removesuffix(ending)))
+
+
+@cache
+def _folder_of(test_file: str, name: str | Path) -> str:
+    path = Path(test_file)
+    return str(path.parent / name / path.stem)
+
+
+@cache
+def _stems_of(nodeid: str, name: str) -> tuple[str, str]:
+    """Return both possible beginnings of the files of a test: with and without a hash."""
+    test = name_of(nodeid, name)
+    return stem_of(test), stem_of(test, alone=False)
+
+
+# The files of one test, and the fixture.
 
 
 class SnapshotFiles:
