@@ -1,21 +1,8 @@
 """The list of all rules. ``code.py`` has those about files, ``prompts.py`` those about prompts."""
 
 from promptdsl.checking.finding import CheckRule
-from promptdsl.checking.rules.code import PD001, PD101, PD102, PD103, PD104
+from promptdsl.checking.rules import code, prompts
 from promptdsl.checking.rules.lost_text import PD105
-from promptdsl.checking.rules.prompts import (
-    PD002,
-    PD201,
-    PD202,
-    PD203,
-    PD204,
-    PD205,
-    PD206,
-    PD207,
-    PD208,
-    PD209,
-    PD210,
-)
 
 UNUSED, BROKEN, LOST = "PD001", "PD002", "PD105"
 """The ids that the checker itself uses. It reports unused ignore comments, and prompts that cannot
@@ -24,23 +11,23 @@ be rendered. ``LOST`` is text that is not written, which may leave a block empty
 RULES: dict[str, CheckRule] = {
     rule.id: rule
     for rule in (
-        PD001,
-        PD002,
-        PD101,
-        PD102,
-        PD103,
-        PD104,
+        code.PD001,
+        prompts.PD002,
+        code.PD101,
+        code.PD102,
+        code.PD103,
+        code.PD104,
         PD105,
-        PD201,
-        PD202,
-        PD203,
-        PD204,
-        PD205,
-        PD206,
-        PD207,
-        PD208,
-        PD209,
-        PD210,
+        prompts.PD201,
+        prompts.PD202,
+        prompts.PD203,
+        prompts.PD204,
+        prompts.PD205,
+        prompts.PD206,
+        prompts.PD207,
+        prompts.PD208,
+        prompts.PD209,
+        prompts.PD210,
     )
 }
 """All rules by their ids."""
