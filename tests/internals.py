@@ -232,7 +232,7 @@ from promptdsl.rendering import render as render_module
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
 from promptdsl.rendering.passes.extract_tools import equipment_of, extract_tools, lost_marks
-from promptdsl.rendering.passes.fill import Waiting, fill
+from promptdsl.rendering.passes.fill import PendingLazy, fill
 from promptdsl.rendering.passes.pair import pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
@@ -443,6 +443,7 @@ __all__ = [
     "Neighbours",
     "OpenCalls",
     "Page",
+    "PendingLazy",
     "Piece",
     "PrintedText",
     "PromptFile",
@@ -476,7 +477,6 @@ __all__ = [
     "Trusted",
     "UsageError",
     "VolatileNode",
-    "Waiting",
     "WordRow",
     "Written",
     "WrittenPage",

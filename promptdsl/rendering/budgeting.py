@@ -12,7 +12,7 @@ from promptdsl.components.lazy import LazyContext, acall, call, check_placement,
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import author
 from promptdsl.rendering.measure import Measuring, messages_total
-from promptdsl.rendering.passes.fill import Ask, Waiting
+from promptdsl.rendering.passes.fill import Ask, PendingLazy
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.pipeline import Outgoing, reading
 from promptdsl.rendering.request import RenderRequest, Settings, facts_of, settings_of
@@ -31,23 +31,23 @@ from promptdsl.tree.turn_nodes import ConversationNode, LazyNode, LimitNode, Roo
 class Unanswered(Exception):
     """Raised for lazies that must be awaited before the render continues."""
 
-    def __init__(self, waiting: Sequence[Waiting]) -> None:
+    def __init__(self, waiting: Sequence[PendingLazy]) -> None:
         self.waiting = waiting
 
 
-def call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
+def call_lazies(request: RenderRequest, waiting: Sequence[PendingLazy]) -> list[Node | None]:
     """Return the part of each lazy; their functions are called in document order."""
     return [_part(lazy, call(lazy.lazy, _context(lazy, request)), request) for lazy in waiting]
 
 
-async def await_lazies(waiting: Sequence[Waiting], request: RenderRequest) -> list[Node | None]:
+async def await_lazies(waiting: Sequence[PendingLazy], request: RenderRequest) -> list[Node | None]:
     """Return the part of each lazy; their functions are called concurrently.
 
     After all are done, raises the error of the first lazy in the document that failed.
     """
     from asyncio import gather
 
-    async def part(lazy: Waiting) -> Node | None:
+    async def part(lazy: PendingLazy) -> Node | None:
         return _part(lazy, await acall(lazy.lazy, _context(lazy, request)), request)
 
     parts = await gather(*map(part, waiting), return_exceptions=True)
@@ -61,7 +61,7 @@ def replay(answers: Iterable[list[Node | None]]) -> Ask:
     """Return a function that returns the results of lazies that were awaited, round by round."""
     rounds = iter(tuple(answers))
 
-    def ask(waiting: Sequence[Waiting]) -> Sequence[Node | None]:
+    def ask(waiting: Sequence[PendingLazy]) -> Sequence[Node | None]:
         answer = next(rounds, None)
         if answer is None:
             raise Unanswered(waiting)
@@ -70,11 +70,11 @@ def replay(answers: Iterable[list[Node | None]]) -> Ask:
     return ask
 
 
-def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
+def _context(waiting: PendingLazy, request: RenderRequest) -> LazyContext:
     return LazyContext(request.model, facts_of(request).provider, _token_share(waiting, request))
 
 
-def _token_share(waiting: Waiting, request: RenderRequest) -> int | None:
+def _token_share(waiting: PendingLazy, request: RenderRequest) -> int | None:
     tokens_per_weight = request.tokens_per_weight
     if tokens_per_weight is None:
         return None
@@ -83,7 +83,7 @@ def _token_share(waiting: Waiting, request: RenderRequest) -> int | None:
     return share(tokens_per_weight, waiting.lazy.weight, total)
 
 
-def _part(waiting: Waiting, result: object, request: RenderRequest) -> Node | None:
+def _part(waiting: PendingLazy, result: object, request: RenderRequest) -> Node | None:
     """Return the result of a lazy as a part, without the parts for another audience."""
     part = part_of(result, waiting.lazy)
     if part is None:

@@ -273,7 +273,7 @@ def _error_around(part: WrittenNode, turn: Node) -> bool | None:
     while around is not None:
         if isinstance(around.node, ToolResultNode):
             return around.node.is_error
-        around = around.around
+        around = around.parent
     return turn.is_error if isinstance(turn, ToolTurnNode) else None
 
 

@@ -28,7 +28,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Joints, Loss, Prompt, StoredConversation, hint
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.extract_tools import equipment_of, lost_marks, output_hints
-from promptdsl.rendering.passes.fill import Ask, Waiting
+from promptdsl.rendering.passes.fill import Ask, PendingLazy
 from promptdsl.rendering.pipeline import (
     ANY,
     BEFORE_TARGET,
@@ -188,7 +188,7 @@ def arender(
     return coroutine(_awaited(_root(tree), request, author()))
 
 
-def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
+def _call_lazies(request: RenderRequest, waiting: Sequence[PendingLazy]) -> list[Node | None]:
     from promptdsl.rendering.budgeting import call_lazies
 
     return call_lazies(request, waiting)

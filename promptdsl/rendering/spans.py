@@ -183,7 +183,7 @@ class Trace:
             turns, end = self.reader.turns_of(number), self.layout.entries[number]
             first = self.first(number)
             if not turns and end > first and not isinstance(self.nodes[number], RecordedNode):
-                turns = [self.message_turn(first).with_one_part(self.layout.alone.get(number))]
+                turns = [self.message_turn(first).with_one_part(self.layout.only_nodes.get(number))]
             self.known_entries[number] = TimelineEntry(turns, end)
         return self.known_entries[number]
 

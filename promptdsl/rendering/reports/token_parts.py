@@ -257,7 +257,7 @@ class Ledger:
         hidden = _hidden(turn.nodes)
         for part in turn.nodes:
             node, before = part.node, sums[id(part.page)]
-            around = top if part.around is None else counted[id(part.around)]
+            around = top if part.parent is None else counted[id(part.parent)]
             # An empty container may begin after all pieces there are.
             end = min(part.end, len(before) - 1)
             count = before[end] - before[min(part.start, end)]
@@ -300,13 +300,13 @@ def _hidden(parts: Sequence[WrittenNode]) -> set[int]:
     """Return the ids of nodes that are not listed: fragments, fences, text without siblings."""
     siblings: dict[int, int] = {}
     for part in parts:
-        siblings[id(part.around)] = siblings.get(id(part.around), 0) + 1
+        siblings[id(part.parent)] = siblings.get(id(part.parent), 0) + 1
     return {
         id(part)
         for part in parts
         if isinstance(part.node, FenceNode)
         or (isinstance(part.node, FragmentNode) and not isinstance(part.node, ComponentNode))
-        or (isinstance(part.node, INLINE) and siblings[id(part.around)] == 1)
+        or (isinstance(part.node, INLINE) and siblings[id(part.parent)] == 1)
     }
 
 
