@@ -58,7 +58,7 @@ NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
     "bytes": (lambda: b"Hi.", "decode it: render(User(Value(data.decode())))"),
     "module": (
         lambda: types.ModuleType("support"),
-        "give it the prompt in it: render(support.prompt)",
+        "pass the prompt in it: render(support.prompt)",
     ),
     "LangChain": (
         LangChainMessage,
@@ -68,7 +68,7 @@ NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: [LangChainMessage()],
         "read it with promptdsl.integrations: History(from_langchain(messages).messages)",
     ),
-    "number": (lambda: 5, "give it the prompt, for example a Timeline"),
+    "number": (lambda: 5, "pass the prompt, for example a Timeline"),
 }
 
 
@@ -96,13 +96,13 @@ def test_no_more_is_read_than_needed() -> None:
     [
         ("modle", "did you mean 'model'?"),
         ("bugdet", "did you mean 'budget'?"),
-        ("temperature", "give it to the client yourself"),
-        ("max_tokens", "give it to the client yourself; budget= limits the prompt"),
+        ("temperature", "pass it to the client yourself"),
+        ("max_tokens", "pass it to the client yourself; budget= limits the prompt"),
         ("tools", "write them in the prompt: Tool(function)"),
         ("response_format", "write it in the prompt: Output(schema)"),
         ("messages", "write them in the prompt: History(messages)"),
         ("config", "write transformation=..."),
-        ("variables", "give them to the function that builds the prompt"),
+        ("variables", "pass them to the function that builds the prompt"),
     ],
 )
 def test_an_unknown_option(function: Any, option: str, fix: str) -> None:

@@ -322,7 +322,7 @@ def test_one_thing_is_printed(cli: Command, options: list[str]) -> None:
         pytest.param(
             "LIMIT",
             "support.py:LIMIT: a prompt is a Timeline, a turn, a Section or a Fragment, "
-            "not int\n  give it the prompt, for example a Timeline\n",
+            "not int\n  pass the prompt, for example a Timeline\n",
             id="no prompt",
         ),
     ],

@@ -298,13 +298,15 @@ class PromptLog:
         made: Any = record if is_mapping(record) else getattr(record, "to_dict", tuple)()
         data: dict[str, object] = dict(made)  # what is shared leaves it
         if not isinstance(data.get("format"), str):
-            raise OptionError(f"{shown(record)} is not a record", fix="give rendered.record()")
+            raise OptionError(f"{shown(record)} is not a record", fix="pass rendered.record()")
         time = self._clock() if at is None else at
         if time.tzinfo is None:
             raise OptionError(f"{time} has no time zone", fix="write datetime.now(UTC)")
         for what, argument in (("name", name), ("id", id)):
             if argument is not None and not isinstance(argument, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise OptionError(f"the {what} {shown(argument)} is not a text", fix="give a str")
+                raise OptionError(
+                    f"the {what} {shown(argument)} is not a text", fix="pass a string"
+                )
         stamp = time.astimezone(UTC).isoformat(timespec="microseconds")
         shared = [_json({key: data.pop(key) for key in keys if key in data}) for keys in SHARED]
         line = _json({"at": stamp, "name": name, "id": id, "record": data})

@@ -255,7 +255,7 @@ class PromptRecord:
 
         Raises :class:`DataError` for a value that is not a record or of an unknown major version.
         """
-        fix = "give what PromptRecord.to_dict() returned"
+        fix = "pass what PromptRecord.to_dict() returned"
         try:
             kept: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
             if not is_mapping(kept) or not isinstance(kept.get("format"), str):
@@ -288,7 +288,7 @@ class PromptRecord:
             name = checked_path(file, "record.json")
             data = json.loads(Path(name).read_bytes().decode(), object_pairs_hook=unique)
         except (OSError, ValueError, RecursionError) as error:
-            fix = "give a file that PromptRecord.save() wrote"
+            fix = "pass a file that PromptRecord.save() wrote"
             problem = f"cannot read {os.fspath(file)!r}: {error}"
             raise DataError(problem, fix=fix, at=(author(),)) from None
         return cls.from_dict(data)

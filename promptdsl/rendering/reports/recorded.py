@@ -81,7 +81,7 @@ def record_of(
     that JSON cannot express.
     """
     if inputs is not None and not is_mapping(inputs):
-        fix = "give a mapping of the arguments by name"
+        fix = "pass a dictionary of the arguments by name"
         raise OptionError("inputs is not a mapping", fix=fix, at=(author(),))
     sent, written, facts = report_input.sent, report_input.written_payload, report_input.facts
     data: JsonDict = {

@@ -62,7 +62,7 @@ def mode_of(node: OutputNode, facts: ModelFacts) -> tuple[OutputMode, str]:
 
     why = why_not_native(node.schema, facts)
     if why and mode == "native":
-        fix = "leave mode out, so that it is sent as text where it has to be"
+        fix = "leave mode out: the schema is then sent as text if the target needs that"
         raise OptionError(f"Output(mode='native'): {why}", fix=fix, at=(node.source,))
     return ("prompted", why) if why else ("native", "")
 
