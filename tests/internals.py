@@ -250,7 +250,7 @@ from promptdsl.rendering.reports.cards import BudgetUse, eighths
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_view import TokenView
 from promptdsl.rendering.request import RENDER_DEFAULTS
-from promptdsl.rendering.spans import Trace
+from promptdsl.rendering.spans import SpanReader
 from promptdsl.rendering.text import lower as lower_module
 from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.layout import Layout, LayoutReader, WrittenPage
@@ -464,6 +464,7 @@ __all__ = [
     "ShownTexts",
     "Signature",
     "SnapshotFormatError",
+    "SpanReader",
     "StoreClaims",
     "Tally",
     "TemplateFile",
@@ -473,7 +474,6 @@ __all__ = [
     "TokenPart",
     "TokenView",
     "Tokens",
-    "Trace",
     "Trusted",
     "UsageError",
     "VolatileNode",

@@ -18,7 +18,7 @@ from tests.errors import lines_of, raised, this_line
 from tests.internals import (
     JsonNode,
     Lowering,
-    Trace,
+    SpanReader,
     lower,
     lower_module,
     make,
@@ -457,13 +457,13 @@ def both_ways(rendered: Rendered) -> tuple[list[object], list[object]]:
 
     def shown() -> list[object]:
         messages, losses, layout = lower(tree, config=config, media_roots=(Path("/"),))
-        trace = Trace(tree, messages, layout)
+        reader = SpanReader(tree, messages, layout)
         nodes = [
             [(type(it.node), it.path, it.blocks()) for turn in entry.turns for it in turn.nodes]
-            for entry in trace.entries
+            for entry in reader.entries
         ]
         sources = [message.sources for message in messages]
-        return [messages, sources, [*trace.spans(messages)], losses, nodes]
+        return [messages, sources, [*reader.spans(messages)], losses, nodes]
 
     own = shown()
     with pytest.MonkeyPatch.context() as changed:

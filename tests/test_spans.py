@@ -550,7 +550,7 @@ def test_one_lowering(monkeypatch: pytest.MonkeyPatch) -> None:
     assert prompt_file(rendered)
     copied = pickle.loads(pickle.dumps(rendered))
     assert (repr(rendered), rendered.spans()) == (repr(copied), copied.spans())
-    assert "_trace" not in rendered.__getstate__()
+    assert "_span_reader" not in rendered.__getstate__()
     assert rendered.tokens.total == copied.tokens.total
 
 

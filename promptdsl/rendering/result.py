@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from promptdsl.rendering.reports.cards import DroppedCard, RequestView
     from promptdsl.rendering.reports.record import PromptRecord
     from promptdsl.rendering.reports.text_view import Paint
-    from promptdsl.rendering.spans import Span, Trace
+    from promptdsl.rendering.spans import Span, SpanReader
     from promptdsl.rendering.text.blocks import MediaRoots
     from promptdsl.rendering.text.layout import Layout
 
@@ -206,10 +206,10 @@ class Rendered:
 
         histories, budget, window = clearing_histories(tree), self._budget, self.facts.window
         limit = budget.of(window, self.facts.model) if histories and budget else None
-        most = window if limit is None else limit
-        if histories and most is not None:
+        token_limit = window if limit is None else limit
+        if histories and token_limit is not None:
             total = None if limit is None else self._report_input().total()
-            yield from clearing_hints(histories, most, total, self.dropped)
+            yield from clearing_hints(histories, token_limit, total, self.dropped)
 
     @public_api
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
@@ -220,8 +220,8 @@ class Rendered:
         """
         from promptdsl.rendering.losses import counted_losses, losses_with_lines
 
-        wanted = tuple(loss for loss in losses if self._wants_hints or loss.kind != "hint")
-        with_lines = losses_with_lines(wanted, self._last_tree.source, lambda: self._trace)
+        requested = tuple(loss for loss in losses if self._wants_hints or loss.kind != "hint")
+        with_lines = losses_with_lines(requested, self._last_tree.source, lambda: self._span_reader)
         return counted_losses(with_lines, silent=self.config.silent_hints)
 
     @cached_property
@@ -281,12 +281,12 @@ class Rendered:
         An event, ``Ephemeral``, ``Grounding`` or ``Developer`` turn that the target takes only in a
         user message has a row of its own: ``"sent.event[0]": ("user", "target anthropic")``.
         """
-        sent: dict[str, tuple[SettingValue, str]] = {
+        sent_rows: dict[str, tuple[SettingValue, str]] = {
             f"sent.{turn.address}": (role, f"target {self.facts.provider}")
             for index, role in self._sent_as.items()
             for turn in self.messages[index].sources
         }
-        return self.config.explain() | sent
+        return self.config.explain() | sent_rows
 
     @cached_property
     def _sent_as(self) -> dict[int, str]:
@@ -312,14 +312,14 @@ class Rendered:
 
     @cached_property
     def _spans(self) -> "tuple[Span, ...]":
-        return tuple(self._trace.spans(self._prompt_with_marks.messages))
+        return tuple(self._span_reader.spans(self._prompt_with_marks.messages))
 
     @cached_property
-    def _trace(self) -> "Trace":
+    def _span_reader(self) -> "SpanReader":
         """What wrote each piece of the messages; made once, for losses, spans and reports."""
-        from promptdsl.rendering.spans import Trace
+        from promptdsl.rendering.spans import SpanReader
 
-        return Trace(self._last_tree, self.messages, self._layout)
+        return SpanReader(self._last_tree, self.messages, self._layout)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state to pickle or copy.
@@ -329,7 +329,14 @@ class Rendered:
         # These cached properties are left out: they are large, or have functions that cannot be
         # pickled, as ``tokens`` does. Any other one is kept once it was read. ``_spans``,
         # ``losses`` and ``hints`` must be kept: a masked result cannot make them again.
-        made_again = {"_trace", "_summary", "_locations", "_sent_as", "_known_sent_as", "tokens"}
+        made_again = {
+            "_span_reader",
+            "_summary",
+            "_locations",
+            "_sent_as",
+            "_known_sent_as",
+            "tokens",
+        }
         state = {name: value for name, value in vars(self).items() if name not in made_again}
         # The trees of a copy share no nodes, which is how the locations of dropped parts are known.
         state["_shown_dropped"] = self._shown_dropped
@@ -356,9 +363,14 @@ class Rendered:
         from promptdsl.providers.written import WrittenPayload
         from promptdsl.rendering.spans import masked_spans, with_texts
 
-        gone = (node for part in self.dropped for node in part.gone if isinstance(node, Node))
+        dropped_nodes = (
+            node
+            for dropped_part in self.dropped
+            for node in dropped_part.gone
+            if isinstance(node, Node)
+        )
         is_dropped = any(
-            isinstance(inner, VolatileNode) for node in gone for inner, _ in walk(node)
+            isinstance(inner, VolatileNode) for node in dropped_nodes for inner, _ in walk(node)
         )
         if not is_dropped and all(span.kind != "volatile" for span in self._spans):
             return self
@@ -470,7 +482,7 @@ class Rendered:
         if not self._is_recorded and any(loss.kind == "content" for loss in losses):
             from promptdsl.rendering.losses import warn_of_losses
 
-            warn_of_losses(losses, self._trace)
+            warn_of_losses(losses, self._span_reader)
 
     @public_api
     def prefix(self) -> dict[str, Any]:
@@ -520,8 +532,8 @@ class Rendered:
         """
         from promptdsl.rendering.conversation_hints import asks_nothing
 
-        lost = self.located(self._losses) if self._losses else ()
-        return asks_nothing(dict(self._stages), lost)
+        losses = self.located(self._losses) if self._losses else ()
+        return asks_nothing(dict(self._stages), losses)
 
     def _sendable(self) -> "WrittenPayload":
         """Return the written payload.
@@ -617,18 +629,18 @@ class Rendered:
 
         known_facts = facts_for(self.facts.model, gateway)
         facts = facts_with(known_facts, (*changes.items(), ("behind", self.facts)))
-        written = self._write_payload(self._prompt_with_marks, facts)
+        payload = self._write_payload(self._prompt_with_marks, facts)
         # The losses of the first payload are replaced by those of the gateway's payload. They are
         # recognised by identity, because a loss of a pass may be equal to one of them.
         first_payload = self._written_payload
         replaced = {id(loss) for loss in (first_payload.losses if first_payload else ())}
-        kept = tuple(loss for loss in self._losses if id(loss) not in replaced)
+        kept_losses = tuple(loss for loss in self._losses if id(loss) not in replaced)
         return attrs.evolve(
             self,
             facts=facts,
-            prompt_with_marks=written.prompt,
-            written_payload=written,
-            losses=kept + written.losses,
+            prompt_with_marks=payload.prompt,
+            written_payload=payload,
+            losses=kept_losses + payload.losses,
         )
 
     def _to(self, target: AdapterName) -> dict[str, Any]:
@@ -657,17 +669,21 @@ class Rendered:
         >>> attributes["gen_ai.provider.name"], attributes["gen_ai.prompt.name"]
         ('openai', 'greeting')
         """
-        from promptdsl.rendering.reports.otel import has_authored, otel_attributes, otel_content
+        from promptdsl.rendering.reports.otel import (
+            lacks_author_text,
+            otel_attributes,
+            otel_content,
+        )
 
         report_input, has_output = self._report_input(), self.output is not None
         # The version is that of the prompt as it was written, so it is the same under any budget.
-        written = self
-        if self._budget is not None and has_authored(self.dropped):
-            written = self._render_for(self.facts.provider, is_whole=True)
+        unfitted = self
+        if self._budget is not None and lacks_author_text(self.dropped):
+            unfitted = self._render_for(self.facts.provider, is_whole=True)
         attributes = otel_attributes(
             report_input,
             stages=dict(self._stages),
-            spans=written.spans(),
+            spans=unfitted.spans(),
             has_output=has_output,
         )
         labels = {"gen_ai.prompt.name": name, "gen_ai.conversation.id": conversation}
@@ -695,7 +711,7 @@ class Rendered:
             media_roots=self._media_roots,
             spans=self.spans,
             # A timeline entry is a turn, several merged turns, or a recording.
-            timeline=lambda: self._trace.entries,
+            timeline=lambda: self._span_reader.entries,
             losses=lambda: (*self.losses, *self.hints),
             libraries=lambda: self.libraries,
             budget=self._budget,
@@ -751,7 +767,9 @@ class Rendered:
                 return object.__getattribute__(self, name)
             from promptdsl.rendering.losses import unknown_name
 
-            raise unknown_name(name, [known for known in dir(self) if not known.startswith("_")])
+            raise unknown_name(
+                name, [public_name for public_name in dir(self) if not public_name.startswith("_")]
+            )
 
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view

@@ -49,7 +49,7 @@ class CacheOrder:
     rest: Payload
     system: Sequence[WireValue]
     choice: WireValue
-    entries: Sequence[WireValue]
+    messages: Sequence[WireValue]
     prompt: str | None = None
 
 
@@ -112,11 +112,13 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     if before.prompt is not None and after.prompt is not None:
         # The text that the chat template wrote, and the attachments in it.
         length = equal_start(before.prompt, after.prompt)
-        count = _alike(before.entries, after.entries)
+        count = _alike(before.messages, after.messages)
         text = after.prompt[: certain(before.prompt, after.prompt, length)]
-        same = before.prompt == after.prompt and count == len(before.entries) == len(after.entries)
-        payload = {"prompt": text, "messages": after.entries[:count]}
-        return Shared(payload, "" if same else "prompt", is_complete=same)
+        is_same = before.prompt == after.prompt and count == len(before.messages) == len(
+            after.messages
+        )
+        payload = {"prompt": text, "messages": after.messages[:count]}
+        return Shared(payload, "" if is_same else "prompt", is_complete=is_same)
     # Tools, then settings such as the output schema.
     count = _alike(before.tools, after.tools)
     shared: dict[str, WireValue] = {"tools": after.tools[:count]}
@@ -133,18 +135,18 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     if _key(before.choice) != _key(after.choice):
         return Shared(shared, "tool_choice", is_complete=False)
     # The messages, and the beginning of the first one that differs.
-    count = _alike(before.entries, after.entries)
-    entries = [*after.entries[:count]]
-    shared["messages"] = entries
-    is_complete = count == len(before.entries)
-    if is_complete and count == len(after.entries):
+    count = _alike(before.messages, after.messages)
+    messages = [*after.messages[:count]]
+    shared["messages"] = messages
+    is_complete = count == len(before.messages)
+    if is_complete and count == len(after.messages):
         return Shared(shared, "", is_complete=True)
-    if not is_complete and count < len(after.entries):
-        old, new = _mapping(before.entries[count]), _mapping(after.entries[count])
+    if not is_complete and count < len(after.messages):
+        old, new = _mapping(before.messages[count]), _mapping(after.messages[count])
         if old and new and _key(_header(old)) == _key(_header(new)):
-            content = _common_beginning(_entry_pieces(old), _entry_pieces(new))
-            entries.append({**_header(new), "content": content.parts})
-            is_complete = content.is_complete and count == len(before.entries) - 1
+            content = _common_beginning(_message_pieces(old), _message_pieces(new))
+            messages.append({**_header(new), "content": content.parts})
+            is_complete = content.is_complete and count == len(before.messages) - 1
     return Shared(shared, f"messages[{count}]", is_complete=is_complete)
 
 
@@ -152,7 +154,7 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
     """Return how many values are the same at the beginning of two lists, without cache marks."""
     for index, (old, new) in enumerate(zip(before, after, strict=False)):
         # Most values are the same JSON. Mappings in another order are equal, but not sent alike.
-        if compact(old) != compact(new) and _entry_key(old) != _entry_key(new):
+        if compact(old) != compact(new) and _message_key(old) != _message_key(new):
             return index
     return min(len(before), len(after))
 
@@ -164,7 +166,7 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
 class LocatedBlock:
     """A block of a request: a tool, system text or a payload part of a message.
 
-    Blocks are compared by ``key``. ``entry`` is the message that the block begins, without its
+    Blocks are compared by ``key``. ``message`` is the message that the block begins, without its
     content. ``part`` is ``None`` for a message without content.
     """
 
@@ -172,7 +174,7 @@ class LocatedBlock:
     part: WireValue
     key: object
     is_marked: bool
-    entry: Payload | None
+    message: Payload | None
 
 
 def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
@@ -183,15 +185,17 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
     """
     blocks: list[LocatedBlock] = []
 
-    def add(location: str, part: WireValue, around: object, entry: Payload | None = None) -> None:
-        parts = [part, *_items(value_at(entry, "output"))]
+    def add(
+        location: str, part: WireValue, settings_key: object, message: Payload | None = None
+    ) -> None:
+        parts = [part, *_items(value_at(message, "output"))]
         objects = [inner for inner in parts if isinstance(inner, Mapping)]
         is_marked = any(not MARKS.isdisjoint(inner) for inner in objects)
         if blocks and part is not None and not _is_part(part):
             blocks[-1].is_marked = True
         else:
-            key = location, _text_of(part) or _key(part), entry and _key(entry), around
-            blocks.append(LocatedBlock(location, part, key, is_marked, entry))
+            key = location, _text_of(part) or _key(part), message and _key(message), settings_key
+            blocks.append(LocatedBlock(location, part, key, is_marked, message))
 
     settings = _key(order.rest)
     for path in TOOL_PATHS:
@@ -199,11 +203,11 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
             add("tools", tool, None)
     for part in order.system:
         add("system", part, settings)
-    for item in order.entries:
-        entry = _mapping(item) or {"role": "user", "content": item}
-        parts = [part for key in CONTENT_KEYS for part in _items(entry.get(key))]
-        for number, part in enumerate(parts or [None]):
-            header = None if number else _header(entry)
+    for item in order.messages:
+        message = _mapping(item) or {"role": "user", "content": item}
+        parts = [part for key in CONTENT_KEYS for part in _items(message.get(key))]
+        for index, part in enumerate(parts or [None]):
+            header = None if index else _header(message)
             add("messages", part, (settings, _key(order.choice)), header)
     return blocks
 
@@ -214,10 +218,10 @@ def beginning_of(order: CacheOrder, blocks: Sequence[LocatedBlock]) -> Payload:
     messages: list[WireValue] = []
     content: list[WireValue] = []
     for block in blocks:
-        if block.entry is not None:
+        if block.message is not None:
             content = []
             messages.append(
-                block.entry if block.part is None else {**block.entry, "content": content}
+                block.message if block.part is None else {**block.message, "content": content}
             )
         lists.get(block.location, content).append(block.part)
     rest: Payload = order.rest if len(blocks) > len(lists["tools"]) else {}
@@ -250,43 +254,43 @@ class _Beginning(NamedTuple):
     is_complete: bool
 
 
-def _entry_key(entry: WireValue) -> object:
-    mapping = _mapping(entry)
+def _message_key(message: WireValue) -> object:
+    mapping = _mapping(message)
     if mapping is None:
-        return entry
+        return message
     keys = [key for key in mapping if key not in MARKS]
-    return keys, _key(_header(mapping)), [piece[:2] for piece in _entry_pieces(mapping)]
+    return keys, _key(_header(mapping)), [piece[:2] for piece in _message_pieces(mapping)]
 
 
 _NO_HEADER = frozenset({*CONTENT_KEYS, *MARKS})
 
 
-def _header(entry: Payload) -> Payload:
+def _header(message: Payload) -> Payload:
     """Return a message without its content and cache marks: its role, mostly."""
-    return {key: value for key, value in entry.items() if key not in _NO_HEADER}
+    return {key: value for key, value in message.items() if key not in _NO_HEADER}
 
 
-def _entry_pieces(entry: Payload) -> list[ContentPiece]:
-    return [piece for key in CONTENT_KEYS for piece in _pieces(key, _items(entry.get(key)))]
+def _message_pieces(message: Payload) -> list[ContentPiece]:
+    return [piece for key in CONTENT_KEYS for piece in _pieces(key, _items(message.get(key)))]
 
 
 def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> _Beginning:
     count = equal_start([piece[:2] for piece in before], [piece[:2] for piece in after])
-    kept = [part for piece in after[:count] for part in piece.parts]
+    parts = [part for piece in after[:count] for part in piece.parts]
     if count in (len(before), len(after)):
-        return _Beginning(kept, len(before) == len(after), count == len(before))
+        return _Beginning(parts, len(before) == len(after), count == len(before))
     old, new = before[count].identity, after[count].identity
     if before[count].key != after[count].key or isinstance(old, tuple) or isinstance(new, tuple):
-        return _Beginning(kept, is_same=False, is_complete=False)
+        return _Beginning(parts, is_same=False, is_complete=False)
     # The payload parts of the second text, up to the last token that both begin with.
     length, start = equal_start(old, new), 0
     end = certain(old, new, length)
     for text in map(_text_of, after[count].parts):
         if text is not None and end > start:
-            kept.append(text[: end - start])
+            parts.append(text[: end - start])
         start += len(text or "") + len(GAP)
     is_complete = length == len(old) and count == len(before) - 1
-    return _Beginning(kept, is_same=False, is_complete=is_complete)
+    return _Beginning(parts, is_same=False, is_complete=is_complete)
 
 
 def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:

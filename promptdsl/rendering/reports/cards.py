@@ -55,9 +55,9 @@ class BudgetUse:
 
     def bar(self) -> str:
         """Return a bar: what is used, what is kept for the answer, what is free."""
-        used, taken = (round(share * BUDGET_BAR * 8) for share in self.shares())
+        used, filled = (round(share * BUDGET_BAR * 8) for share in self.shares())
         full = eighths(used / (BUDGET_BAR * 8), BUDGET_BAR).rstrip()
-        reserve = "▒" * (round(taken / 8) - len(full))
+        reserve = "▒" * (round(filled / 8) - len(full))
         return f"{full}{reserve}".ljust(BUDGET_BAR, "·")
 
 
@@ -165,14 +165,14 @@ class Card(NamedTuple):
     pieces: tuple[Piece, ...] = ()
     sent_as: str = ""
     tokens: int | None = None
-    inside: tuple["Card", ...] = ()
+    dropped_inside: tuple["Card", ...] = ()
     dropped: DroppedCard | None = None
-    stands_for: int = 0
+    dropped_count: int = 0
 
     @property
     def is_dropped(self) -> bool:
         """Whether it is a dropped part, or the number of more of them."""
-        return self.stands_for > 0
+        return self.dropped_count > 0
 
     @property
     def heading(self) -> str:
@@ -332,24 +332,24 @@ class RequestView:
             if message.role == "tool" and len(view.blocks) == 1:
                 # The label of its only result is the name of the message.
                 name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
-            inside = tuple(dropped[index, True])
-            yield Card(message.role, name, pieces, view.sent_as, view.tokens, inside)
+            dropped_inside = tuple(dropped[index, True])
+            yield Card(message.role, name, pieces, view.sent_as, view.tokens, dropped_inside)
         yield from dropped[len(self.messages), False]
 
     def _definition_cards(self) -> Iterator[Card]:
         for tool in self.prompt.tools:
             schema = tool.input_schema if tool.raw is None else tool.raw
-            shown = Piece("input", write_json(schema), schema=schema)
-            pieces = (*_described(tool), shown, *_cached(tool.cache))
+            schema_piece = Piece("input", write_json(schema), schema=schema)
+            pieces = (*_described(tool), schema_piece, *_cached(tool.cache))
             tokens = self.definitions.get(tool.name)
             yield Card("tool definition", tool.name, pieces, tokens=tokens)
         if self.prompt.tool_choice is not None:
             yield Card("tool choice", self.prompt.tool_choice)
         output = self.prompt.sent_output
         if output is not None:
-            shown = Piece("schema", write_json(output.schema), schema=output.schema)
+            schema_piece = Piece("schema", write_json(output.schema), schema=output.schema)
             tokens = self.definitions.get(output.name)
-            yield Card("output", output.name, (*_described(output), shown), tokens=tokens)
+            yield Card("output", output.name, (*_described(output), schema_piece), tokens=tokens)
 
 
 class _BlockReader:
@@ -364,9 +364,9 @@ class _BlockReader:
         self.lost = {loss.at for loss in view.losses if loss.kind == "content"}
         self.unsent = self.lost | {hint.at for hint in view.hints if hint.what == "text block"}
 
-    def blocks(self, blocks: Sequence[Block], around: tuple[int, ...]) -> tuple[BlockView, ...]:
+    def blocks(self, blocks: Sequence[Block], location: tuple[int, ...]) -> tuple[BlockView, ...]:
         """Return the blocks of a message, or those in a result; ``around`` is its location."""
-        return tuple([self._block(block, (*around, n)) for n, block in enumerate(blocks)])
+        return tuple([self._block(block, (*location, n)) for n, block in enumerate(blocks)])
 
     def _block(self, block: Block, at: tuple[int, ...]) -> BlockView:
         inner = self.blocks(block.content, at) if isinstance(block, ToolResultBlock) else ()
@@ -379,21 +379,21 @@ def _cards_by_location(dropped: Iterable[DroppedCard]) -> Mapping[tuple[int, boo
 
     Of many parts with one location, the first have a card each.
     """
-    parts: dict[tuple[int, bool], list[DroppedCard]] = defaultdict(list)
-    for part in dropped:
-        parts[part.message, part.is_inside].append(part)
+    by_location: dict[tuple[int, bool], list[DroppedCard]] = defaultdict(list)
+    for card in dropped:
+        by_location[card.message, card.is_inside].append(card)
     cards: dict[tuple[int, bool], list[Card]] = defaultdict(list)
-    for location, group in parts.items():
+    for location, group in by_location.items():
         cards[location] += map(_dropped_card, group[:MOST_DROPPED])
         if len(group) > MOST_DROPPED:
-            more = len(group) - MOST_DROPPED
-            cards[location].append(Card("dropped", f"{more:,} more", stands_for=more))
+            rest = len(group) - MOST_DROPPED
+            cards[location].append(Card("dropped", f"{rest:,} more", dropped_count=rest))
     return cards
 
 
-def _dropped_card(part: DroppedCard) -> Card:
-    pieces = (Piece("", part.text),) if part.text else ()
-    return Card("dropped", part.name, pieces, tokens=part.tokens, dropped=part, stands_for=1)
+def _dropped_card(card: DroppedCard) -> Card:
+    pieces = (Piece("", card.text),) if card.text else ()
+    return Card("dropped", card.name, pieces, tokens=card.tokens, dropped=card, dropped_count=1)
 
 
 def _pieces(views: Iterable[BlockView], tool_names: Mapping[str, str]) -> Iterator[Piece]:
@@ -415,15 +415,15 @@ def _piece(view: BlockView, tool_names: Mapping[str, str]) -> Piece:
     return Piece(label, shown_text(block), image)
 
 
-def _cached(mark: Cache | None) -> Iterator[Piece]:
-    if mark is not None:
-        label = CACHE_MARK if mark == "default" else f"{CACHE_MARK} {mark}"
+def _cached(cache_mark: Cache | None) -> Iterator[Piece]:
+    if cache_mark is not None:
+        label = CACHE_MARK if cache_mark == "default" else f"{CACHE_MARK} {cache_mark}"
         yield Piece(label, kind="mark")
 
 
-def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
-    if part.description:
-        yield Piece("", part.description)
+def _described(definition: ToolDefinition | OutputSchema) -> Iterator[Piece]:
+    if definition.description:
+        yield Piece("", definition.description)
 
 
 def _located(note: Loss | Dropped) -> Loss | Dropped:

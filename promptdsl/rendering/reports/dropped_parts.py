@@ -72,10 +72,10 @@ class WrittenTree:
         """Return the messages of a history with their numbers in it."""
         runs = self.nodes[index : self.ends[index]]
         return [
-            (number, message)
+            (position, message)
             for run in runs
             if isinstance(run, RecordedNode)
-            for number, message in enumerate(run.items, run.start)
+            for position, message in enumerate(run.items, run.start)
         ]
 
 
@@ -85,21 +85,21 @@ def key_of(node: Node) -> Hashable:
     The trees of a result that was pickled have equal sources, and still the same options.
     """
     code = node._code
-    place = id(code) if isinstance(code, CodeType) else code
-    return place, node._offset, id(node.options)
+    code_key = id(code) if isinstance(code, CodeType) else code
+    return code_key, node._offset, id(node.options)
 
 
-def in_written_order(dropped: tuple[Dropped, ...], written: RootNode) -> tuple[Dropped, ...]:
+def in_written_order(dropped: tuple[Dropped, ...], written_tree: RootNode) -> tuple[Dropped, ...]:
     """Return dropped parts in the order in which they were written, those not known last."""
     if len(dropped) < 2:
         return dropped
-    tree = WrittenTree(written)
+    tree = WrittenTree(written_tree)
     indices = {id(part): tree.find(part) for part in dropped}
-    last = len(tree.nodes)
+    count = len(tree.nodes)
 
     def order(part: Dropped) -> int:
         index = indices[id(part)]
-        return last if index is None else index
+        return count if index is None else index
 
     return tuple(sorted(dropped, key=order))
 
@@ -125,8 +125,8 @@ def placed_parts(
     parts: Sequence[TokenPart],
     nodes: Sequence[tuple[object, int]],
     *,
-    written: RootNode,
-    fitted: RootNode,
+    written_tree: RootNode,
+    fitted_tree: RootNode,
 ) -> list[PlacedPart]:
     """Return where dropped parts stood among the parts of a request, which ``nodes`` wrote.
 
@@ -135,49 +135,53 @@ def placed_parts(
     """
     if not dropped:
         return []
-    tree = WrittenTree(written)
+    tree = WrittenTree(written_tree)
     indices = [tree.find(part) for part in dropped]
-    sent = _SentNodes(tree, parts, nodes)
-    known = _parts_of(tree, sent, {index for index in indices if index is not None})
-    locator = _Locator(tree, parts, known)
-    kept = {
+    sent_nodes = _SentNodes(tree, parts, nodes)
+    part_by_node = _parts_of(tree, sent_nodes, {index for index in indices if index is not None})
+    locator = _Locator(tree, parts, part_by_node)
+    sent_ids = {
         id(message)
-        for run, _ in walk(fitted)
+        for run, _ in walk(fitted_tree)
         if isinstance(run, RecordedNode)
         for message in run.items
     }
-    placed: list[PlacedPart] = []
+    located: list[PlacedPart] = []
     for part, index in zip(dropped, indices, strict=True):
         if index is None:
-            placed.append(PlacedPart(part, len(parts), 0, None, None))
+            located.append(PlacedPart(part, len(parts), 0, None, None))
             continue
         after, depth = locator.location(index)
-        numbers = _gone(part, tree, index, kept) if part.what == "history" else []
-        span = (min(numbers), max(numbers)) if numbers else None
-        placed.append(PlacedPart(part, after, depth, locator.message(after, depth), span))
-    return placed
+        positions = _unsent_positions(part, tree, index, sent_ids) if part.what == "history" else []
+        span = (min(positions), max(positions)) if positions else None
+        located.append(PlacedPart(part, after, depth, locator.message(after, depth), span))
+    return located
 
 
-def with_dropped(parts: Sequence[TokenPart], placed: Iterable[PlacedPart]) -> Iterator[TokenPart]:
+def with_dropped(parts: Sequence[TokenPart], located: Iterable[PlacedPart]) -> Iterator[TokenPart]:
     """Yield the parts, and each dropped part where it stood."""
     before: dict[int, list[TokenPart]] = defaultdict(list)
-    for place in placed:
-        part = place.dropped
+    for location in located:
+        part = location.dropped
         rest = (part.source, None, part.why)
-        before[place.index].append(TokenPart(place.depth, part.what, part.path, part.tokens, *rest))
+        before[location.index].append(
+            TokenPart(location.depth, part.what, part.path, part.tokens, *rest)
+        )
     for index in range(len(parts) + 1):
         # A deeper part comes first: it was in a part before it, not in a dropped part.
         yield from sorted(before[index], key=lambda part: -part.depth)
         yield from parts[index : index + 1]
 
 
-def _gone(part: Dropped, tree: WrittenTree, index: int, kept: set[int]) -> list[int]:
+def _unsent_positions(
+    dropped: Dropped, tree: WrittenTree, index: int, sent_ids: set[int]
+) -> list[int]:
     """Return the numbers of the messages of a history that are gone."""
-    named = {id(item) for item in part.gone if isinstance(item, Message)}
+    dropped_ids = {id(item) for item in dropped.gone if isinstance(item, Message)}
     messages = tree.messages(index)
-    if named:
-        return [number for number, message in messages if id(message) in named]
-    return [number for number, message in messages if id(message) not in kept]
+    if dropped_ids:
+        return [position for position, message in messages if id(message) in dropped_ids]
+    return [position for position, message in messages if id(message) not in sent_ids]
 
 
 def first_messages(parts: Sequence[TokenPart]) -> list[int]:
@@ -194,7 +198,7 @@ class _SentNodes:
     def __init__(
         self, tree: WrittenTree, parts: Sequence[TokenPart], nodes: Sequence[tuple[object, int]]
     ) -> None:
-        self.same = {id(node): part for node, part in nodes}
+        self.part_by_id = {id(node): part for node, part in nodes}
         self.messages: dict[int, int] = {}
         self.copies: dict[Hashable, deque[int]] = defaultdict(deque)
         _, ends = nested([part.depth for part in parts])
@@ -213,14 +217,14 @@ class _SentNodes:
             indices = (self.messages.get(id(message)) for message in node.items)
             return next((index for index in indices if index is not None), None)
         if isinstance(node, ToolNode):
-            return self.same.get(id(node.definition))
-        if id(node) in self.same or isinstance(node, ConversationNode):
-            return self.same.get(id(node))
+            return self.part_by_id.get(id(node.definition))
+        if id(node) in self.part_by_id or isinstance(node, ConversationNode):
+            return self.part_by_id.get(id(node))
         copies = self.copies.get(key_of(node))
         return copies.popleft() if copies else None
 
 
-def _parts_of(tree: WrittenTree, sent: _SentNodes, dropped: set[int]) -> dict[int, int]:
+def _parts_of(tree: WrittenTree, sent_nodes: _SentNodes, dropped: set[int]) -> dict[int, int]:
     """Return the part of each written node that has one, by index."""
     parts: dict[int, int] = {}
     end = 0
@@ -228,7 +232,7 @@ def _parts_of(tree: WrittenTree, sent: _SentNodes, dropped: set[int]) -> dict[in
         if index in dropped and not isinstance(node, ConversationNode):
             end = max(end, tree.ends[index])
         # In a dropped node, only what is the same object is sent: the rest of a text that was cut.
-        part = sent.part_of(node) if index >= end else sent.same.get(id(node))
+        part = sent_nodes.part_of(node) if index >= end else sent_nodes.part_by_id.get(id(node))
         if part is not None:
             parts[index] = part
     return parts
@@ -238,57 +242,57 @@ class _Locator:
     """The locations of written nodes among parts; ``known`` has the part of a node by index."""
 
     def __init__(
-        self, tree: WrittenTree, parts: Sequence[TokenPart], known: dict[int, int]
+        self, tree: WrittenTree, parts: Sequence[TokenPart], part_by_node: dict[int, int]
     ) -> None:
-        self.tree, self.parts, self.known = tree, parts, known
+        self.tree, self.parts, self.part_by_node = tree, parts, part_by_node
         self.outer, self.ends = nested([part.depth for part in parts])
         # By the index of a node: the last node before it that has a part, and the first from it on.
         count = len(tree.nodes)
         self.before = [-1]
         for index in range(count):
-            self.before.append(index if index in known else self.before[-1])
+            self.before.append(index if index in part_by_node else self.before[-1])
         self.after = [count]
         for index in range(count - 1, -1, -1):
-            self.after.append(index if index in known else self.after[-1])
+            self.after.append(index if index in part_by_node else self.after[-1])
         self.after.reverse()
         self.firsts = first_messages(parts)
-        in_messages = (number for number, part in enumerate(parts, 1) if part.message)
-        self.last = max(in_messages, default=0)
+        in_messages = (part_index for part_index, part in enumerate(parts, 1) if part.message)
+        self.last_in_message = max(in_messages, default=0)
 
     def location(self, index: int) -> tuple[int, int]:
         """Return after how many parts a node stood, and at which depth."""
-        inside = self.after[index]
-        if inside < self.tree.ends[index]:
+        inner_node = self.after[index]
+        if inner_node < self.tree.ends[index]:
             # The rest of it is sent. What is cut of a history stands in it.
-            number = self.known[inside]
-            is_history = self.parts[number].what == "history"
-            return number + is_history, self.parts[number].depth + is_history
+            part_index = self.part_by_node[inner_node]
+            is_history = self.parts[part_index].what == "history"
+            return part_index + is_history, self.parts[part_index].depth + is_history
         parent = self.tree.parents[index]
         before = self.before[index]
         if before > parent:
             outer = self._outermost(before, parent)
             return self.ends[outer], self.parts[outer].depth
-        if parent in self.known:
-            around = self.known[parent]
-            return around + 1, self.parts[around].depth + 1
+        if parent in self.part_by_node:
+            enclosing = self.part_by_node[parent]
+            return enclosing + 1, self.parts[enclosing].depth + 1
         after = self.after[self.tree.ends[index]]
         if after < self.tree.ends[max(parent, 0)]:
-            return self.known[after], self.parts[self.known[after]].depth
-        return self.location(parent) if parent > 0 else (self.last, 0)
+            return self.part_by_node[after], self.parts[self.part_by_node[after]].depth
+        return self.location(parent) if parent > 0 else (self.last_in_message, 0)
 
     def message(self, index: int, depth: int) -> int:
         """Return the message in which or before which a location is."""
-        around = index - 1
-        while around >= 0 and self.parts[around].depth >= depth:
-            around = self.outer[around]
-        span = self.parts[around].message if around >= 0 else None
+        enclosing = index - 1
+        while enclosing >= 0 and self.parts[enclosing].depth >= depth:
+            enclosing = self.outer[enclosing]
+        span = self.parts[enclosing].message if enclosing >= 0 else None
         return span[0] if span and span[0] == span[1] else self.firsts[index]
 
     def _outermost(self, index: int, parent: int) -> int:
         """Return the part of the outermost node around a node, below a parent."""
-        outer = self.known[index]
+        outer = self.part_by_node[index]
         while index != parent:
-            outer = self.known.get(index, outer)
+            outer = self.part_by_node.get(index, outer)
             index = self.tree.parents[index]
         return outer
 
@@ -320,9 +324,9 @@ def uncounted_dropped(
         dropped = (*dropped, *dropped_by_pairing(stages["place"], report_input))
     ledger = Ledger(report_input, [0] * len(report_input.messages))
     ledger.add_messages()
-    trees = {"written": stages["read"], "fitted": stages["fit"]}
-    placed = placed_parts(dropped, ledger.parts, ledger.nodes, **trees)
-    cards = located_dropped(dropped, [""] * len(dropped), [*with_dropped(ledger.parts, placed)])
+    trees = {"written_tree": stages["read"], "fitted_tree": stages["fit"]}
+    located = placed_parts(dropped, ledger.parts, ledger.nodes, **trees)
+    cards = located_dropped(dropped, [""] * len(dropped), [*with_dropped(ledger.parts, located)])
     # The budget has counted what it dropped.
     return (*cards[:count], *(attrs.evolve(card, tokens=None) for card in cards[count:]))
 
@@ -338,11 +342,11 @@ def located_dropped(
     for row, message, is_inside in _locations(parts):
         key = row.what, row.path, row.tokens, row.dropped, row.source
         locations[key].append((message, is_inside))
-    last = first_messages(parts)[-1]
+    message_count = first_messages(parts)[-1]
     cards: list[DroppedCard] = []
     for part, text in zip(dropped, texts, strict=True):
-        known = locations[part.what, part.path, part.tokens, part.why, part.source]
-        message, is_inside = known.popleft() if known else (last, False)
+        part_locations = locations[part.what, part.path, part.tokens, part.why, part.source]
+        message, is_inside = part_locations.popleft() if part_locations else (message_count, False)
         cards.append(DroppedCard(part, text, part.tokens, message, is_inside=is_inside))
     return cards
 
@@ -350,15 +354,15 @@ def located_dropped(
 def _locations(parts: Sequence[TokenPart]) -> Iterator[tuple[TokenPart, int, bool]]:
     """Yield each dropped part with the message that it stood in or before, and whether in it."""
     following = first_messages(parts)
-    around: list[TokenPart] = []
+    enclosing: list[TokenPart] = []
     for index, part in enumerate(parts):
-        while around and around[-1].depth >= part.depth:
-            around.pop()
+        while enclosing and enclosing[-1].depth >= part.depth:
+            enclosing.pop()
         if part.dropped is None:
-            around.append(part)
+            enclosing.append(part)
             continue
-        message = around[0].message if around else None
-        if message is None or around[0].what == "history":
+        message = enclosing[0].message if enclosing else None
+        if message is None or enclosing[0].what == "history":
             yield part, following[index], False
         else:
             yield part, message[0], True

@@ -92,16 +92,20 @@ def html_view(view: RequestView, tokens: TokenView | None) -> str:
     """
     cards = [*view.notes(), *view.cards()]
     messages = [index for index, card in enumerate(cards) if card.what in ROLES]
-    first, last = len(cards), len(cards)
+    hidden_start, hidden_end = len(cards), len(cards)
     if len(messages) > 2 * SHOWN:
-        first, last = messages[SHOWN], messages[-SHOWN]
-    hidden = [_hidden(cards[first:last])] if first < last else []
-    parts = [*map(_part, cards[:first]), *hidden, *map(_part, cards[last:])]
+        hidden_start, hidden_end = messages[SHOWN], messages[-SHOWN]
+    hidden = [_hidden(cards[hidden_start:hidden_end])] if hidden_start < hidden_end else []
+    cards_html = [
+        *map(_card_html, cards[:hidden_start]),
+        *hidden,
+        *map(_card_html, cards[hidden_end:]),
+    ]
     legend = LEGEND if view.is_tinted else ""
     return (
         f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
         f"<p>{_line(view.summary)}</p>\n{_budget(view.budget)}{_counts(tokens)}"
-        f"{legend}{''.join(parts)}</div>"
+        f"{legend}{''.join(cards_html)}</div>"
     )
 
 
@@ -109,9 +113,9 @@ def _budget(budget: BudgetUse | None) -> str:
     """Return the use of the budget as a bar."""
     if budget is None:
         return ""
-    used, taken = (share * 100 for share in budget.shares())
+    used, filled = (share * 100 for share in budget.shares())
     bars = f'<i class="used" style="width:{used:.1f}%"></i>'
-    bars += f'<i class="reserve" style="width:{taken - used:.1f}%"></i>'
+    bars += f'<i class="reserve" style="width:{filled - used:.1f}%"></i>'
     return f'<div class="budget" role="img" aria-label="{_line(budget.line())}">{bars}</div>\n'
 
 
@@ -139,17 +143,17 @@ def _row(row: TokenRow) -> str:
     return f"<tr><td>{row.tokens:,}</td>{cells}</tr>"
 
 
-def _part(card: Card) -> str:
+def _card_html(card: Card) -> str:
     if card.is_dropped:
         return _dropped(card)
     size = sum(len(piece.text) for piece in card.pieces)
     is_open = "" if size > LONG or card.what == "tool definition" else " open"
     count = "" if card.tokens is None else f"<small>{card.tokens:,} tokens</small>"
     title = " ".join(filter(None, (f"<b>{_line(card.heading)}</b>", _line(card.name), count)))
-    pieces, more = card.pieces, ""
+    pieces, rest = card.pieces, ""
     if card.what in NOTES and len(pieces) > SHOWN:
-        pieces, more = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
-    body = "".join([*map(_piece, pieces), more, *map(_part, card.inside)])
+        pieces, rest = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
+    body = "".join([*map(_piece, pieces), rest, *map(_card_html, card.dropped_inside)])
     kind = _line(card.style)
     return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
 
@@ -170,10 +174,16 @@ def _dropped(card: Card) -> str:
 def _hidden(cards: Sequence[Card]) -> str:
     """Return a line that stands for the messages in the middle; it has none of their text."""
     counts = [card.tokens for card in cards if card.what in ROLES]
-    known = [count for count in counts if count is not None]
-    sizes = f", {sum(known):,} tokens, the largest {max(known):,}" if known else ""
-    gone = sum(part.stands_for for card in cards for part in (card, *card.inside))
-    sizes += f", and {gone:,} dropped" if gone else ""
+    known_counts = [count for count in counts if count is not None]
+    sizes = (
+        f", {sum(known_counts):,} tokens, the largest {max(known_counts):,}" if known_counts else ""
+    )
+    dropped_count = sum(
+        card_or_inner.dropped_count
+        for card in cards
+        for card_or_inner in (card, *card.dropped_inside)
+    )
+    sizes += f", and {dropped_count:,} dropped" if dropped_count else ""
     return f"<p>… {len(counts):,} more messages{sizes}</p>\n"
 
 
@@ -210,16 +220,16 @@ def _schema_fields(schema: object) -> Iterator[tuple[str, str, str]]:
 
 def _types(schema: object) -> Iterator[str]:
     """Yield the types and values that a schema allows; a reference is the last part of it."""
-    waiting = [schema]
-    while waiting:
-        part = waiting.pop()
-        if not is_mapping(part):
+    schemas = [schema]
+    while schemas:
+        inner = schemas.pop()
+        if not is_mapping(inner):
             continue
-        alternatives = part.get("anyOf", part.get("oneOf"))
+        alternatives = inner.get("anyOf", inner.get("oneOf"))
         if is_list(alternatives) and alternatives:
-            waiting += reversed(alternatives)
+            schemas += reversed(alternatives)
         else:
-            yield from _named_types(part)
+            yield from _named_types(inner)
 
 
 def _named_types(schema: Mapping[Any, Any]) -> list[str]:  # Any: JSON data
@@ -246,15 +256,15 @@ def _field(field: tuple[str, str, str]) -> str:
 
 def _tinted(piece: Piece) -> str:
     """Return the beginning of a text, with its values in elements of their own."""
-    shown: list[str] = []
-    room = LONGEST
+    runs: list[str] = []
+    free_characters = LONGEST
     for text, kind in piece.runs():
-        run = escape(visible(text[: max(room, 0)]))
-        room -= len(text)
-        shown.append(f'<span class="{kind}">{run}</span>' if kind and run else run)
-    if room < 0:
-        shown.append(f"\n… {-room:,} more characters")
-    return "".join(shown)
+        run = escape(visible(text[: max(free_characters, 0)]))
+        free_characters -= len(text)
+        runs.append(f'<span class="{kind}">{run}</span>' if kind and run else run)
+    if free_characters < 0:
+        runs.append(f"\n… {-free_characters:,} more characters")
+    return "".join(runs)
 
 
 def _picture(piece: Piece) -> str:

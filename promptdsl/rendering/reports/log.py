@@ -51,7 +51,7 @@ class LogEntry:
     record: JsonObject
 
 
-_DOUBTFUL = object()
+_AMBIGUOUS = object()
 """The placeholder of a value whose number has two values."""
 
 
@@ -60,9 +60,9 @@ class _Lines:
     """The values and records in the lines that were read so far, of one file id."""
 
     values: dict[str, Any] = attrs.field(factory=dict[str, Any])  # Any: JSON
-    last: int = 0
+    last_number: int = 0
     """The number of the last value."""
-    numbers: set[int] = attrs.field(factory=set[int])
+    record_lines: set[int] = attrs.field(factory=set[int])
     """The numbers of the lines with records."""
     shift: int | None = None
     """The line of a record minus the line number that is written in it."""
@@ -86,13 +86,13 @@ class _Contents:
             self._add_header(data, count)
         elif "n" in data or "record" in data:
             id = str(data.get("file"))  # older files have none
-            before, self._current = self._current, id
+            previous_id, self._current = self._current, id
             lines = self._lines.setdefault(id, _Lines())
             if "n" in data:
                 self._add_value(data, lines)
             else:
                 self._add_record(data, lines, count)
-            if before not in ("", id):
+            if previous_id not in ("", id):
                 raise ValueError("the line before it belongs to another file")
 
     def _add_header(self, data: dict[str, Any], count: int) -> None:
@@ -107,20 +107,22 @@ class _Contents:
             raise ValueError("another file begins here: split it before this line")
 
     def _add_value(self, data: dict[str, Any], lines: _Lines) -> None:
-        number, before = data["n"], lines.last
+        number, previous = data["n"], lines.last_number
         if type(number) is not int or number < 1:
             raise ValueError(f"{number!r} is not the number of a value")
         key = f"{MARK}{number}"
-        known, lines.values[key] = lines.values.get(key, ABSENT), _DOUBTFUL
+        old_value, lines.values[key] = lines.values.get(key, ABSENT), _AMBIGUOUS
         value = _resolved(data["value"], lines.values)
-        lines.last = number
-        if known is ABSENT or (known is not _DOUBTFUL and canonical(known) == canonical(value)):
+        lines.last_number = number
+        if old_value is ABSENT or (
+            old_value is not _AMBIGUOUS and canonical(old_value) == canonical(value)
+        ):
             lines.values[key] = value
-        if known is not ABSENT:
+        if old_value is not ABSENT:
             raise ValueError(f"value {number} occurs twice")
-        if number != before + 1:
+        if number != previous + 1:
             raise ValueError(
-                f"value {number} follows value {before}: lines are lost, doubled or moved"
+                f"value {number} follows value {previous}: lines are lost, doubled or moved"
             )
 
     def _add_record(self, data: dict[str, Any], lines: _Lines, count: int) -> None:
@@ -128,20 +130,20 @@ class _Contents:
         if not isinstance(at, str) or not all(isinstance(text, str | None) for text in (name, id)):
             raise ValueError("the time, name or id is not a text")
         record, shared = (_resolved(data[key], lines.values) for key in ("record", "shared"))
-        parts: list[Any] = [record, *shared] if is_list(shared) else []
-        if not parts or not all(map(is_mapping, parts)):
+        objects: list[Any] = [record, *shared] if is_list(shared) else []
+        if not objects or not all(map(is_mapping, objects)):
             raise ValueError("the record is not a JSON object")
-        number = data.get("line", count)  # older files have none
-        if type(number) is not int or number in lines.numbers:
-            raise ValueError(f"the record of line {number!r} occurs twice")
-        lines.numbers.add(number)
-        self.entries.append(LogEntry(at, name, id, FrozenDict(ChainMap(*parts))))
-        before, lines.shift = lines.shift, count - number
-        if before is None and self._headers < 2:
-            before = 0
-        if before not in (None, lines.shift):
+        written_line = data.get("line", count)  # older files have none
+        if type(written_line) is not int or written_line in lines.record_lines:
+            raise ValueError(f"the record of line {written_line!r} occurs twice")
+        lines.record_lines.add(written_line)
+        self.entries.append(LogEntry(at, name, id, FrozenDict(ChainMap(*objects))))
+        old_shift, lines.shift = lines.shift, count - written_line
+        if old_shift is None and self._headers < 2:
+            old_shift = 0
+        if old_shift not in (None, lines.shift):
             raise ValueError(
-                f"the record was written as line {number}: lines are lost, doubled or moved"
+                f"the record was written as line {written_line}: lines are lost, doubled or moved"
             )
 
 
@@ -161,7 +163,7 @@ def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEn
     """
     contents, end = _Contents(path), 0
     try:
-        with named("read", path), open(path, "rb", opener=_opened) as file:
+        with named("read", path), open(path, "rb", opener=_open_regular_file) as file:
             for count, line in enumerate(file, 1):
                 start, end = end, end + len(line)
                 location = f"line {count} at byte {start} of {path!r}"
@@ -188,7 +190,7 @@ def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEn
     return contents.entries
 
 
-def _opened(path: str, flags: int) -> int:
+def _open_regular_file(path: str, flags: int) -> int:
     """Return the descriptor of a file; a pipe is refused, because reading it would wait."""
     if not os.path.isfile(path):
         os.stat(path)  # raises if nothing has this path
@@ -211,7 +213,7 @@ def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
             return value
         if value[1:2] == MARK:
             return value[1:]
-        if values[value] is _DOUBTFUL:
+        if values[value] is _AMBIGUOUS:
             raise ValueError(f"value {value[1:]} has two different values")
         return values[value]
     if is_mapping(value):
@@ -295,8 +297,8 @@ class PromptLog:
         Threads may append at the same time. Raises :class:`DataError` for what JSON cannot express,
         and :class:`TranscriptError` where the file cannot be written: then nothing was recorded.
         """
-        made: Any = record if is_mapping(record) else getattr(record, "to_dict", tuple)()
-        data: dict[str, object] = dict(made)  # what is shared leaves it
+        record_data: Any = record if is_mapping(record) else getattr(record, "to_dict", tuple)()
+        data: dict[str, object] = dict(record_data)  # what is shared leaves it
         if not isinstance(data.get("format"), str):
             raise OptionError(f"{shown(record)} is not a record", fix="pass rendered.record()")
         time = self._clock() if at is None else at
@@ -399,7 +401,7 @@ class _LogFile(OpenFile):
         super().__init__(str(folder / name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
         self.size = 0
         self._lines = 0
-        self._numbers: dict[str, int] = {}
+        self._value_numbers: dict[str, int] = {}
         self._id = secrets.token_hex(4)
         """The id in each line of this file: a line of another file has another one."""
 
@@ -408,61 +410,63 @@ class _LogFile(OpenFile):
 
         If that fails, the file is cut to what it was before. Where that fails, too, it is closed.
         """
-        end, count = self.size, len(self._numbers)
+        end, count = self.size, len(self._value_numbers)
         lines = [] if end else [HEADER]
         try:
-            parts = ",".join(self._part(text, lines) for text in shared)
-            written = self._written(line, lines)[:-1]
-            number = self._lines + len(lines) + 1
+            references = ",".join(self._shared_reference(text, lines) for text in shared)
+            line_start = self._with_references(line, lines)[:-1]
+            line_number = self._lines + len(lines) + 1
             lines.append(
-                summed(f'{written},"shared":[{parts}],"line":{number},"file":"{self._id}"}}')
+                summed(
+                    f'{line_start},"shared":[{references}],"line":{line_number},"file":"{self._id}"}}'
+                )
             )
             data = b"".join(lines)
             write_all(self.descriptor, data)
-            self.size, self._lines = end + len(data), number  # no signal comes between them
+            self.size, self._lines = end + len(data), line_number  # no signal comes between them
         except BaseException:
             if self.size == end:
                 self._take_back(end, count)
             raise
 
     def _take_back(self, end: int, count: int) -> None:
-        while len(self._numbers) > count:
-            self._numbers.popitem()
+        while len(self._value_numbers) > count:
+            self._value_numbers.popitem()
         try:
             os.ftruncate(self.descriptor, end)
         except OSError:
             self.close()
 
-    def _part(self, text: str, lines: list[bytes]) -> str:
-        is_new = text not in self._numbers
-        return self._reference(text, lines, self._written(text, lines) if is_new else "")
+    def _shared_reference(self, text: str, lines: list[bytes]) -> str:
+        is_new = text not in self._value_numbers
+        return self._reference(text, lines, self._with_references(text, lines) if is_new else "")
 
-    def _written(self, text: str, lines: list[bytes]) -> str:
+    def _with_references(self, text: str, lines: list[bytes]) -> str:
         """Return a JSON text with references for its long strings; their lines are added."""
         # JSON has no control characters: they stand for escapes, and other quotes end strings.
         if is_escaped := "\\" in text:
             text = text.replace(r"\\", "\1").replace(r"\"", "\2")
         text = text.replace(f'"{MARK}', f'"{MARK}{MARK}')
         pieces: list[str] = []
-        done = counted = quotes = 0
+        text_end = counted_end = quotes = 0
         for match in _LONG.finditer(text):
             start, end = match.start(), match.end() + 1
-            quotes += text.count('"', counted, start)
-            counted = start
+            quotes += text.count('"', counted_end, start)
+            counted_end = start
             if quotes % 2 == 0:  # a string begins here: the others are what is between two
                 long = text[start:end]
                 long = _with_escapes(long) if is_escaped else long
-                pieces += (text[done:start], self._reference(long, lines))
-                done = end
-        written = "".join((*pieces, text[done:]))
-        return _with_escapes(written) if is_escaped else written
+                pieces += (text[text_end:start], self._reference(long, lines))
+                text_end = end
+        new_text = "".join((*pieces, text[text_end:]))
+        return _with_escapes(new_text) if is_escaped else new_text
 
-    def _reference(self, text: str, lines: list[bytes], written: str = "") -> str:
+    def _reference(self, text: str, lines: list[bytes], value_text: str = "") -> str:
         """Return the reference to a JSON text, which is written with its first one."""
-        number = self._numbers.get(text)
+        number = self._value_numbers.get(text)
         if number is None:
-            number = self._numbers[text] = len(self._numbers) + 1
-            value = written or text
+            number = self._value_numbers[text] = len(self._value_numbers) + 1
+            value = value_text or text
             lines.append(summed(f'{{"n":{number},"value":{value},"file":"{self._id}"}}'))
         return f'"{MARK}{number}"'
 

@@ -56,15 +56,15 @@ def otel_attributes(
     return {key: value for key, value in attributes.items() if value}
 
 
-def has_authored(dropped: Iterable[Dropped]) -> bool:
+def lacks_author_text(dropped: Iterable[Dropped]) -> bool:
     """Return whether more than recorded messages was dropped, so that author's text is missing."""
-    return not all(_is_recorded(piece) for part in dropped for piece in part.gone)
+    return not all(_is_recorded(item) for dropped_part in dropped for item in dropped_part.gone)
 
 
-def _is_recorded(piece: object) -> bool:
-    if isinstance(piece, ConversationNode):
-        return all(isinstance(part, RecordedNode) for part in piece.content)
-    return isinstance(piece, Message | RecordedNode)
+def _is_recorded(item: object) -> bool:
+    if isinstance(item, ConversationNode):
+        return all(isinstance(child, RecordedNode) for child in item.content)
+    return isinstance(item, Message | RecordedNode)
 
 
 def otel_content(report_input: ReportInput, tools: Sequence[ToolDefinition]) -> dict[str, str]:
@@ -74,8 +74,8 @@ def otel_content(report_input: ReportInput, tools: Sequence[ToolDefinition]) -> 
     """
     messages = report_input.messages
     is_apart = report_input.facts.wire.system
-    first = takewhile(lambda message: is_apart and message.role == "system", messages)
-    count = len([*first])
+    system_messages = takewhile(lambda message: is_apart and message.role == "system", messages)
+    count = len([*system_messages])
     content: dict[str, list[Any]] = {  # Any: JSON
         "gen_ai.system_instructions": [
             part for message in messages[:count] for part in _parts(message.content)
@@ -88,10 +88,12 @@ def otel_content(report_input: ReportInput, tools: Sequence[ToolDefinition]) -> 
 
 def _version(spans: Iterable[Span]) -> str:
     """Return a digest of the author's text without values: all its requests have the same one."""
-    authored = (span for span in spans if span.kind == "author")
+    author_spans = (span for span in spans if span.kind == "author")
     # An empty value divides no text, so the texts of a part count as one.
-    parts = groupby(authored, lambda span: (span.role, span.address))
-    text = [[*part, "".join([span.text for span in pieces])] for part, pieces in parts]
+    texts_by_address = groupby(author_spans, lambda span: (span.role, span.address))
+    text = [
+        [*address, "".join([span.text for span in pieces])] for address, pieces in texts_by_address
+    ]
     return sha256(write_json(text).encode()).hexdigest()[:16]
 
 
@@ -107,7 +109,7 @@ def _recorded(tree: Node) -> list[Message]:
 def _written_turns(tree: Node) -> int:
     """Return how many turns are written in the histories of a tree."""
     histories = (node for node, _ in walk(tree) if isinstance(node, ConversationNode))
-    return sum(isinstance(part, TurnNode) for history in histories for part in history.content)
+    return sum(isinstance(child, TurnNode) for history in histories for child in history.content)
 
 
 def _message(message: Message) -> dict[str, Any]:  # Any: JSON

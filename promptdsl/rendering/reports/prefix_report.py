@@ -99,35 +99,37 @@ def first_difference(before: ReportInput, after: ReportInput) -> Difference | No
 
 def _first_change(before: Iterable[object], after: Iterable[object]) -> tuple[How, int] | None:
     """Return the first change from some values to others, and its index."""
-    olds, news = [*before], [*after]
-    index = equal_start(olds, news)
-    if index == len(olds) == len(news):
+    old_values, new_values = [*before], [*after]
+    index = equal_start(old_values, new_values)
+    if index == len(old_values) == len(new_values):
         return None
-    if index == len(olds):
+    if index == len(old_values):
         return "appended", index
-    if index == len(news) or news[index] in olds[index + 1 :]:
+    if index == len(new_values) or new_values[index] in old_values[index + 1 :]:
         return "removed", index
-    if olds[index] in news[index + 1 :]:
+    if old_values[index] in new_values[index + 1 :]:
         return "added", index
     return "changed", index
 
 
 def _tool_difference(
-    olds: Sequence[ToolDefinition], news: Sequence[ToolDefinition]
+    old_tools: Sequence[ToolDefinition], new_tools: Sequence[ToolDefinition]
 ) -> Difference | None:
     without_mark = partial(attrs.evolve, cache=None)
-    change = _first_change(*(map(exact, map(without_mark, tools)) for tools in (olds, news)))
+    change = _first_change(
+        *(map(exact, map(without_mark, tools)) for tools in (old_tools, new_tools))
+    )
     if change is None:
         return None
     how, index = change
     if how == "removed":
-        return _of_tool(how, olds[index])
+        return _of_tool(how, old_tools[index])
     if how == "appended":
-        return _of_tool("added", news[index])
-    others = {old.name for old in olds} - {olds[index].name}
-    if how == "changed" and news[index].name in others:
-        return _of_tool("moved", news[index])
-    return _of_tool(how, news[index])
+        return _of_tool("added", new_tools[index])
+    other_names = {old.name for old in old_tools} - {old_tools[index].name}
+    if how == "changed" and new_tools[index].name in other_names:
+        return _of_tool("moved", new_tools[index])
+    return _of_tool(how, new_tools[index])
 
 
 def _of_tool(how: How, tool: ToolDefinition) -> Difference:
@@ -221,7 +223,7 @@ class TextPiece(NamedTuple):
 
     text: str
     turn: WrittenTurn | None
-    number: int = -1
+    position: int = -1
 
 
 @attrs.define(eq=False, slots=False)
@@ -230,24 +232,29 @@ class MessageParts:
 
     node: Node
     entry: TimelineEntry
-    number: int
+    index_in_entry: int
     message: Message
 
     @classmethod
     def of(cls, report_input: ReportInput, index: int) -> "MessageParts":
         """Return the parts of the message with this index."""
         entries = report_input.timeline()
-        number = bisect_right(entries, index, key=lambda entry: entry.messages)
-        first = entries[number - 1].messages if number else 0
+        entry_index = bisect_right(entries, index, key=lambda entry: entry.messages)
+        first_message = entries[entry_index - 1].messages if entry_index else 0
         message = report_input.sent.messages[index]
-        return cls(report_input.tree.content[number], entries[number], index - first, message)
+        return cls(
+            report_input.tree.content[entry_index],
+            entries[entry_index],
+            index - first_message,
+            message,
+        )
 
     @property
     def as_part(self) -> MessagePart:
         """The message itself."""
         node, turns = self.node, self.entry.turns
         if isinstance(node, RecordedNode):
-            path = f"history[{node.start + self.number}]"
+            path = f"history[{node.start + self.index_in_entry}]"
             return MessagePart(f"{self.message.role} message", path, node.source)
         path = turns[0].address if len(turns) == 1 else ""
         return MessagePart(name_of(node), path, node.source)
@@ -263,7 +270,7 @@ class MessageParts:
                 pieces += [TextPiece(text, turn) for text in _texts(_segments(turn.blocks))]
             else:
                 texts = enumerate(_texts(turn.page.segments))
-                pieces += [TextPiece(text, turn, number) for number, text in texts]
+                pieces += [TextPiece(text, turn, position) for position, text in texts]
         return pieces
 
     @property
@@ -271,7 +278,7 @@ class MessageParts:
         """The text of all pieces."""
         return "".join([piece.text for piece in self.pieces])
 
-    def around(self, length: int) -> list[MessagePart]:
+    def enclosing_parts(self, length: int) -> list[MessagePart]:
         """Return the parts around the character after so many, innermost first.
 
         Plain text counts as the part around it. After the last character there are no parts.
@@ -280,36 +287,38 @@ class MessageParts:
         index = bisect_right(ends, length)
         if index == len(ends):
             return []
-        _, turn, number = self.pieces[index]
-        if turn is None or number < 0:
+        _, turn, position = self.pieces[index]
+        if turn is None or position < 0:
             return [self._turn_part(turn)]
         containers = [
             part
             for part in reversed(turn.nodes)
             if part.page is turn.page
-            and part.start <= number < part.end
+            and part.start <= position < part.end
             and not isinstance(part.node, FenceNode)
         ]
-        around = [
+        enclosing_parts = [
             *(MessagePart(name_of(part.node), part.path, part.node.source) for part in containers),
             self._turn_part(turn),
         ]
         if containers and isinstance(containers[0].node, INLINE):
-            text, outer, *others = around
-            return [outer._replace(source=text.source or outer.source), *others]
-        return around
+            inline_part, outer, *more_parts = enclosing_parts
+            return [outer._replace(source=inline_part.source or outer.source), *more_parts]
+        return enclosing_parts
 
     def starts_of(self, key: Key) -> list[int]:
         """Return where the parts with a key begin, in characters of the message."""
         starts = accumulate((len(piece.text) for piece in self.pieces), initial=0)
-        numbers = {
+        starts_on_pages = {
             (id(turn), part.start)
             for turn in self.entry.turns
             for part in turn.nodes
             if part.page is turn.page and (name_of(part.node), part.path) == key
         }
         pairs = zip(starts, self.pieces, strict=False)
-        return [start for start, piece in pairs if (id(piece.turn), piece.number) in numbers]
+        return [
+            start for start, piece in pairs if (id(piece.turn), piece.position) in starts_on_pages
+        ]
 
     def _turn_part(self, turn: WrittenTurn | None) -> MessagePart:
         """Return the part of a turn; a turn that is not merged is the complete message."""
@@ -331,9 +340,9 @@ def _texts(segments: Iterable[Segment]) -> Iterator[str]:
     after_text = False
     for segment in segments:
         if segment.block is None or isinstance(segment.block, TextBlock):
-            first, *others = [piece.text for piece in segment.pieces]
-            yield GAP + first if after_text else first
-            yield from others
+            first_text, *more_texts = [piece.text for piece in segment.pieces]
+            yield GAP + first_text if after_text else first_text
+            yield from more_texts
             after_text = True
         else:
             yield repr(without_cache_marks(segment.block))
@@ -356,35 +365,37 @@ def without_cache_marks(block: Block) -> Block:
 
 def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
     length = equal_start(before.text, after.text)
-    olds, news = before.around(length), after.around(length)
+    old_parts, new_parts = before.enclosing_parts(length), after.enclosing_parts(length)
     old_keys, new_keys = before.keys(), after.keys()
-    if not olds:
-        return _grown("added", news or [after.as_part], old_keys)
-    if not news:
-        return _grown("removed", olds, new_keys)
+    if not old_parts:
+        return _grown("added", new_parts or [after.as_part], old_keys)
+    if not new_parts:
+        return _grown("removed", old_parts, new_keys)
     # Did the next part move inside the message, or is it new?
-    was_there, is_there = news[0].key in old_keys, olds[0].key in new_keys
-    if olds[0].key == news[0].key or not (was_there or is_there):
-        return Difference("changed", *news[0])
+    was_there, is_there = new_parts[0].key in old_keys, old_parts[0].key in new_keys
+    if old_parts[0].key == new_parts[0].key or not (was_there or is_there):
+        return Difference("changed", *new_parts[0])
     if was_there and is_there:
-        same = _same_start(after, before, news, length) or _same_start(before, after, olds, length)
-        same = same or _continued(after, news, length) or _continued(before, olds, length)
-        if same:
-            return Difference("changed", *same)
-        return Difference("moved", *news[0])
+        part = _same_start(after, before, new_parts, length) or _same_start(
+            before, after, old_parts, length
+        )
+        part = part or _continued(after, new_parts, length) or _continued(before, old_parts, length)
+        if part:
+            return Difference("changed", *part)
+        return Difference("moved", *new_parts[0])
     if was_there:
-        return Difference("removed", *_outermost(olds, new_keys))
-    return Difference("added", *_outermost(news, old_keys))
+        return Difference("removed", *_outermost(old_parts, new_keys))
+    return Difference("added", *_outermost(new_parts, old_keys))
 
 
 def _same_start(
-    message: MessageParts, other: MessageParts, around: Sequence[MessagePart], length: int
+    message: MessageParts, other: MessageParts, enclosing: Sequence[MessagePart], length: int
 ) -> MessagePart | None:
     """Return the part around a character that begins in both: it became longer or shorter there.
 
     Of several parts with one name, such as items, one that begins elsewhere is new in its parent.
     """
-    for part in around:
+    for part in enclosing:
         starts = message.starts_of(part.key)
         if starts and starts[bisect_right(starts, length) - 1] in other.starts_of(part.key):
             return part
@@ -394,26 +405,30 @@ def _same_start(
 
 
 def _continued(
-    message: MessageParts, around: Sequence[MessagePart], length: int
+    message: MessageParts, enclosing: Sequence[MessagePart], length: int
 ) -> MessagePart | None:
     """Return the turn whose own text goes on at a character: it is longer than in the other."""
-    is_text_of_turn = length > 0 and len(around) == 1
-    return around[0] if is_text_of_turn and message.around(length - 1) == [*around] else None
+    is_text_of_turn = length > 0 and len(enclosing) == 1
+    return (
+        enclosing[0]
+        if is_text_of_turn and message.enclosing_parts(length - 1) == [*enclosing]
+        else None
+    )
 
 
-def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
+def _outermost(enclosing: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
     """Return the largest part around a piece that is not in the other prompt."""
-    unknown = [*takewhile(lambda part: part.key not in keys, around)]
-    return unknown[-1] if unknown else around[0]
+    unknown = [*takewhile(lambda part: part.key not in keys, enclosing)]
+    return unknown[-1] if unknown else enclosing[0]
 
 
-def _grown(how: How, around: Sequence[MessagePart], keys: set[Key]) -> Difference:
+def _grown(how: How, enclosing: Sequence[MessagePart], keys: set[Key]) -> Difference:
     """Return the difference where one prompt continues after the end of the other one.
 
     ``keys`` are those of the parts of the other prompt. A part that both have became longer or
     shorter.
     """
-    part = _outermost(around, keys)
+    part = _outermost(enclosing, keys)
     if part.key in keys:
         return Difference("changed", *part)
     return Difference(how, *part)
@@ -507,21 +522,21 @@ class PrefixReport:
         }
 
     def __str__(self) -> str:
-        after, first, what = self.after, "nothing differs but cache marks, if any", ""
+        after, difference, what = self.after, "nothing differs but cache marks, if any", ""
         if self.first:
-            first, what = str(self.first), "the shared prefix ends there: "
+            difference, what = str(self.first), "the shared prefix ends there: "
         if self.first and self.extends:
             what = "nothing before it changed: "
         below = f" below {self.minimum:,} tokens" if self.shared < self.minimum else ""
-        share, saved = 1.0, 0.0
+        share, saved_share = 1.0, 0.0
         if after:
-            share, saved = self.shared / after, 1 - self.cost / after
+            share, saved_share = self.shared / after, 1 - self.cost / after
         lines = [
             f"{self.shared:,} of {after:,} tokens are shared ({share:.0%}): {self.label}",
-            f"  {first}",
+            f"  {difference}",
             f"  {what}{CacheRule.bill(self.served, after, below)}",
             f"  with a cached token at a tenth it costs {self.cost:,.0f} of {after:,} "
-            f"({saved:.0%} saved)",
+            f"({saved_share:.0%} saved)",
         ]
         if self.pays_from:
             pays = f"{self.dropped:,} tokens of the first are dropped: that pays from request"
@@ -547,20 +562,26 @@ def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
     count = new
     if shared.location:
         count = min(beginning_tokens(shared.payload, tokens, facts), new)
-    rule, served = facts.cache_rule, count
+    rule, served_tokens = facts.cache_rule, count
     if rule.needs_marks:
         blocks = [*map(cache_blocks, payloads, orders)]
         keys = [[(block.key, block.is_marked) for block in side] for side in blocks]
         cached_beginning = beginning_of(orders[1], blocks[1][: rule.served_blocks(*keys)])
-        served = min(beginning_tokens(cached_beginning, tokens, facts), count)
-    served = rule.served_tokens(served)
+        served_tokens = min(beginning_tokens(cached_beginning, tokens, facts), count)
+    served_tokens = rule.served_tokens(served_tokens)
     if not shared.location:
-        return PrefixReport(new, served, old, new, label, None, extends=True, minimum=rule.minimum)
-    first = first_difference(before, after) or Difference("changed", "the request", shared.location)
+        return PrefixReport(
+            new, served_tokens, old, new, label, None, extends=True, minimum=rule.minimum
+        )
+    difference = first_difference(before, after) or Difference(
+        "changed", "the request", shared.location
+    )
     # A chat template writes an end after the last turn, but not before another turn.
-    extends = shared.is_complete or ("prompt" in shared.payload and first.how == "appended")
+    extends = shared.is_complete or ("prompt" in shared.payload and difference.how == "appended")
     dropped = newly_dropped(before, after)
-    return PrefixReport(count, served, old, new, label, first, extends, rule.minimum, dropped)
+    return PrefixReport(
+        count, served_tokens, old, new, label, difference, extends, rule.minimum, dropped
+    )
 
 
 def _payload(report_input: ReportInput) -> Payload:

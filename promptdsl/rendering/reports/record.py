@@ -42,17 +42,17 @@ COUNTS = ("total", "label", "method", "typical", "tools", "form", "savings")
 """The keys of the counts in the tokens of a record."""
 
 
-def bare_record(data: Any) -> JsonDict:  # Any: JSON data
+def record_without_content(data: Any) -> JsonDict:  # Any: JSON data
     """Return the data of a record without content."""
-    bare: JsonDict = _kept(data, KEPT)
-    return {**bare, "content": False}
+    data_without_content: JsonDict = _reduced(data, KEPT)
+    return {**data_without_content, "content": False}
 
 
-def _same(value: object) -> object:
+def _unchanged(value: object) -> object:
     return value
 
 
-def _kept(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
+def _reduced(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
     """Return the keys of data that a plan has.
 
     Each is what a function returns for it, what a plan of its own leaves, or a constant.
@@ -62,14 +62,15 @@ def _kept(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
     if value is None or not isinstance(plan, dict):
         return value and plan
     if is_list(value):
-        return [_kept(item, plan) for item in value]
+        return [_reduced(item, plan) for item in value]
     keys = cast("dict[str, object]", plan)
-    return {key: _kept(value[key], inner) for key, inner in keys.items() if key in value}
+    return {key: _reduced(value[key], inner) for key, inner in keys.items() if key in value}
 
 
 def _bare_blocks(blocks: Sequence[JsonDict]) -> list[JsonDict]:
     return [
-        _kept(block, BLOCK) if block["type"] in CLASSES else {"type": "unknown"} for block in blocks
+        _reduced(block, BLOCK) if block["type"] in CLASSES else {"type": "unknown"}
+        for block in blocks
     ]
 
 
@@ -92,32 +93,33 @@ def _kind(what: str) -> str:
 
 
 BLOCK: Mapping[str, object] = {
-    **dict.fromkeys(("type", "cache", "is_error", "error_type"), _same),
+    **dict.fromkeys(("type", "cache", "is_error", "error_type"), _unchanged),
     "content": _bare_blocks,
 }
 _SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache", "tokens")
 _PART = {
     "what": _kind,
     **dict.fromkeys(
-        ("depth", "tokens", "cache", "priority", "message", "at", "range", "assumed"), _same
+        ("depth", "tokens", "cache", "priority", "message", "at", "range", "assumed"), _unchanged
     ),
 }
 KEPT: Mapping[str, object] = {
     **dict.fromkeys(
-        ("format", "content", "digest", "model", "budget", "libraries", "sent", "sent_as"), _same
+        ("format", "content", "digest", "model", "budget", "libraries", "sent", "sent_as"),
+        _unchanged,
     ),
-    "messages": {"role": _same, "kind": _same, "content": _bare_blocks},
+    "messages": {"role": _unchanged, "kind": _unchanged, "content": _bare_blocks},
     "outline": [],
-    "spans": dict.fromkeys(_SPAN, _same),
+    "spans": dict.fromkeys(_SPAN, _unchanged),
     "tokens": {
-        **dict.fromkeys((*COUNTS, "messages"), _same),
+        **dict.fromkeys((*COUNTS, "messages"), _unchanged),
         "parts": {**_PART, "dropped": ""},
     },
     "dropped": _PART,
-    "losses": dict.fromkeys(("kind", "name", "at"), _same),
-    "tools": {"cache": _same},
+    "losses": dict.fromkeys(("kind", "name", "at"), _unchanged),
+    "tools": {"cache": _unchanged},
     "tool_choice": _choice,
-    "output": {"strict": _same},
+    "output": {"strict": _unchanged},
     "settings": _bare_settings,
     "inputs": None,
 }
@@ -193,13 +195,14 @@ def _root_of(sources: Iterable[str]) -> str:
     if not counts:
         return ""
     top = max(counts, key=lambda name: (counts[name], name))
-    inside = sorted(file for file in files if file.startswith(top))
+    files_in_top = sorted(file for file in files if file.startswith(top))
     # What the first and the last of sorted files have in common, all of them have.
-    first, last = inside[0], inside[-1]
-    same = next(
-        (n for n, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) > 1), -1
+    first_file, last_file = files_in_top[0], files_in_top[-1]
+    length = next(
+        (n for n, pair in enumerate(zip(first_file, last_file, strict=False)) if len({*pair}) > 1),
+        -1,
     )
-    common = first if same < 0 else first[:same]
+    common = first_file if length < 0 else first_file[:length]
     return common[: max(common.rfind("/"), common.rfind("\\")) + 1]
 
 
@@ -257,15 +260,17 @@ class PromptRecord:
         """
         fix = "pass what PromptRecord.to_dict() returned"
         try:
-            kept: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
-            if not is_mapping(kept) or not isinstance(kept.get("format"), str):
-                if is_mapping(kept) and _IN_PAYLOADS & kept.keys():
+            data_copy: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
+            if not is_mapping(data_copy) or not isinstance(data_copy.get("format"), str):
+                if is_mapping(data_copy) and _IN_PAYLOADS & data_copy.keys():
                     fix = "it looks like a payload: read_payload(data) returns its messages"
                 raise DataError("not a record: it has no 'format'", fix=fix)
-            if not re.match(r"1\.[0-9]+\Z", str(kept["format"])):
-                problem = f"the record has the format {kept['format']!r}, this version reads 1.x"
+            if not re.match(r"1\.[0-9]+\Z", str(data_copy["format"])):
+                problem = (
+                    f"the record has the format {data_copy['format']!r}, this version reads 1.x"
+                )
                 raise DataError(problem, fix="install a version of promptdsl that reads it")
-            record = cls(kept)
+            record = cls(data_copy)
             # A value that can be printed is a record.
             _ = [str(record), record.token_tree(), record.html(), record.dropped]
             _ = [record.losses, record.hints]
@@ -324,7 +329,7 @@ class PromptRecord:
         >>> record.to_dict()["messages"]
         [{'role': 'system', 'content': [{'type': 'text'}]}]
         """
-        return PromptRecord(bare_record(self._data))
+        return PromptRecord(record_without_content(self._data))
 
     @property
     @public_api
@@ -356,8 +361,12 @@ class PromptRecord:
         messages: tuple[Message, ...] = self.prompt.messages
         spans: list[Span] = []
         for row in self._complete["spans"]:
-            _, message, number = row["kind"], row["message"], row["block"]  # every row has these
-            block = messages[int(message)].content[int(number)]
+            _, message, block_index = (
+                row["kind"],
+                row["message"],
+                row["block"],
+            )  # every row has these
+            block = messages[int(message)].content[int(block_index)]
             if isinstance(block, ToolResultBlock) and "inner" in row:
                 block = block.content[int(row["inner"])]
             text = block.text[row["start"] : row["end"]] if isinstance(block, TextBlock) else ""
@@ -447,8 +456,8 @@ class PromptRecord:
 
         Called for the command ``promptdsl records show``.
         """
-        shown = partial(text_lines, width=width, paint=paint or unstyled)
-        return ["\n".join(shown(message)) for message in self._request_view.messages]
+        lines_of = partial(text_lines, width=width, paint=paint or unstyled)
+        return ["\n".join(lines_of(message)) for message in self._request_view.messages]
 
     def __str__(self) -> str:
         return self.outline() or self.token_tree()

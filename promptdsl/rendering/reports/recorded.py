@@ -26,7 +26,7 @@ from promptdsl.rendering.reports.record import (
     COUNTS,
     FORMAT,
     PromptRecord,
-    bare_record,
+    record_without_content,
     shorten_sources,
 )
 from promptdsl.rendering.reports.report_input import ReportInput
@@ -83,13 +83,17 @@ def record_of(
     if inputs is not None and not is_mapping(inputs):
         fix = "pass a dictionary of the arguments by name"
         raise OptionError("inputs is not a mapping", fix=fix, at=(author(),))
-    sent, written, facts = report_input.sent, report_input.written_payload, report_input.facts
+    sent_prompt, payload, facts = (
+        report_input.sent,
+        report_input.written_payload,
+        report_input.facts,
+    )
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
-        "digest": payload_digest(written.shared) if written and report_input.can_be_sent else None,
+        "digest": payload_digest(payload.shared) if payload and report_input.can_be_sent else None,
         "model": dict(_known_facts(facts)),
-        "messages": [message.to_dict() for message in sent.messages],
+        "messages": [message.to_dict() for message in sent_prompt.messages],
         "outline": outline_rows(report_input.tree),
         "sent": report_input.sent_blocks(),
         "spans": _span_rows(report_input.spans(), () if report is None else report.spans),
@@ -97,9 +101,9 @@ def record_of(
         "budget": None,
         "dropped": _dropped_rows(tuple(dropped), report_input.stages["fit"], report),
         "losses": _rows(report_input.losses(), LOSS),
-        "tools": _rows(sent.tools, TOOL),
-        "tool_choice": sent.tool_choice,
-        "output": _output_row(sent),
+        "tools": _rows(sent_prompt.tools, TOOL),
+        "tool_choice": sent_prompt.tool_choice,
+        "output": _output_row(sent_prompt),
         "libraries": [*map(attrs.asdict, report_input.libraries())],
         "settings": {
             key: {"value": _as_data(value), "layer": layer}
@@ -115,7 +119,7 @@ def record_of(
     if use is not None:
         data["budget"] = attrs.asdict(use)
     if not content:
-        return PromptRecord(bare_record(data))
+        return PromptRecord(record_without_content(data))
     shorten_sources(data)
     return PromptRecord(data)
 
@@ -159,12 +163,12 @@ def _as_data(value: Any) -> Any:  # Any: a field, a fact or a setting
     return getattr(value, "__qualname__", type(value).__name__) if callable(value) else value
 
 
-def _output_row(sent: Prompt) -> JsonDict | None:
+def _output_row(prompt: Prompt) -> JsonDict | None:
     """Return the fields of the output schema, and whether it is text of the messages."""
-    if sent.output is None:
+    if prompt.output is None:
         return None
-    (row,) = _rows([sent.output], OUTPUT)
-    return {**row, "prompted": True} if sent.prompts_output else row
+    (row,) = _rows([prompt.output], OUTPUT)
+    return {**row, "prompted": True} if prompt.prompts_output else row
 
 
 def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
@@ -208,41 +212,41 @@ def _dropped_rows(
     """Return the dropped parts with their texts, which are not in the fitted tree."""
     rows = _rows(dropped, DROPPED)
     nodes = [node for node, _ in walk(fitted)] if rows else []
-    kept = {*map(id, nodes)}
+    sent_ids = {*map(id, nodes)}
     for node in nodes:
         if isinstance(node, RecordedNode):
-            kept.update(map(id, node.items))
+            sent_ids.update(map(id, node.items))
     for part, row in zip(dropped, rows, strict=True):
         if part.text:
             row["said"] = part.text  # the key has the old name of the attribute
-        pieces = [*_unsent_in(part.gone, kept)]
+        pieces = [*_unsent_in(part.gone, sent_ids)]
         if calls := [*_calls_in(pieces)]:
             row["calls"] = calls
         text = part.text or "\n\n".join(filter(None, map(_text_of, pieces)))
         row["text"] = text if is_valid_unicode(text) else _as_read(text)
-    for row, place in zip(rows, () if report is None else report.placed, strict=False):
-        if place.at is not None:
-            row["at"] = place.at
-        if place.range is not None:
-            row["range"] = [*place.range]
+    for row, location in zip(rows, () if report is None else report.placed, strict=False):
+        if location.at is not None:
+            row["at"] = location.at
+        if location.range is not None:
+            row["range"] = [*location.range]
     return rows
 
 
-def _unsent_in(parts: Iterable[object], kept: set[int]) -> Iterator[object]:
+def _unsent_in(items: Iterable[object], sent_ids: set[int]) -> Iterator[object]:
     """Yield what is not sent of parts, in document order: texts, recorded messages and nodes.
 
     A paragraph and a table are one piece.
     """
-    waiting = [*parts][::-1]
-    while waiting:
-        part = waiting.pop()
-        if id(part) in kept:
+    stack = [*items][::-1]
+    while stack:
+        item = stack.pop()
+        if id(item) in sent_ids:
             continue
-        yield part
-        if isinstance(part, RecordedNode):
-            waiting += reversed(part.items)
-        elif isinstance(part, Node) and not isinstance(part, TableNode) and not part._is_prose:
-            waiting += reversed(part.content)
+        yield item
+        if isinstance(item, RecordedNode):
+            stack += reversed(item.items)
+        elif isinstance(item, Node) and not isinstance(item, TableNode) and not item._is_prose:
+            stack += reversed(item.content)
 
 
 def _calls_in(pieces: Iterable[object]) -> Iterator[str]:
@@ -265,8 +269,8 @@ def _text_of(piece: object) -> str:
             return "\n".join(" | ".join(map(str, row)) for row in piece.rows)
         case Node() if piece._is_prose and piece.content:
             texts = (
-                part if isinstance(part, str) else getattr(part, "text", "")
-                for part in piece.content
+                child if isinstance(child, str) else getattr(child, "text", "")
+                for child in piece.content
             )
             return "".join(texts)
         case Node():
@@ -278,5 +282,5 @@ def _text_of(piece: object) -> str:
 
 def _as_read(value: object) -> object:
     """Return a value as a reader of its JSON text has it: two surrogates are one character."""
-    read: object = json.loads(json.dumps(value))
-    return read
+    data: object = json.loads(json.dumps(value))
+    return data

@@ -70,11 +70,11 @@ class ReportInput:
     @property
     def equipped(self) -> Prompt:
         """The prompt with the tools and the output schema that the target sends."""
-        written, sent = self.written_payload, self.sent
-        lost = {loss.what for loss in (written.losses if written else ()) if loss.kind == "content"}
-        tools = tuple(tool for tool in sent.tools if f"tool {tool.name!r}" not in lost)
-        output = None if "output schema" in lost else sent.sent_output
-        return attrs.evolve(sent, tools=tools, output=output)
+        payload, prompt = self.written_payload, self.sent
+        lost = {loss.what for loss in (payload.losses if payload else ()) if loss.kind == "content"}
+        tools = tuple(tool for tool in prompt.tools if f"tool {tool.name!r}" not in lost)
+        output = None if "output schema" in lost else prompt.sent_output
+        return attrs.evolve(prompt, tools=tools, output=output)
 
     @property
     def can_be_sent(self) -> bool:
@@ -102,8 +102,8 @@ class ReportInput:
             rows.setdefault(at, {"role": location.role, "message": location.entry})
         return [
             [
-                _sent_block(block, rows, (index, number))
-                for number, block in enumerate(message.content)
+                _sent_block(block, rows, (index, block_index))
+                for block_index, block in enumerate(message.content)
             ]
             for index, message in enumerate(messages)
         ]
@@ -164,9 +164,9 @@ class ReportInput:
 
     def total(self) -> int:
         """Return the tokens that are sent; only new messages of a long conversation are counted."""
-        written = self.written_payload
-        if written is not None:
-            return written.tally(self.tokens).total
+        payload = self.written_payload
+        if payload is not None:
+            return payload.tally(self.tokens).total
         return messages_total(self.sent, self.tree, self.tokens, self.facts)
 
 
@@ -227,12 +227,12 @@ def newly_dropped(before: ReportInput, after: ReportInput) -> int:
     """
     if not after.dropped():
         return 0
-    olds, news = dict(_recorded(before)), dict(_recorded(after))
+    old_messages, new_messages = dict(_recorded(before)), dict(_recorded(after))
     counts, new_counts = _sent_counts(before), _sent_counts(after)
     total = sum(
         max(count - new_counts.get(address, 0), 0)
         for address, count in counts.items()
-        if address in news and olds.get(address) == news[address]
+        if address in new_messages and old_messages.get(address) == new_messages[address]
     )
     parts = {(described(node), node.source) for node, _ in walk(before.stages["read"])}
     dropped = {(part.what, part.path): part.tokens for part in before.dropped()}
@@ -246,8 +246,8 @@ def _recorded(report_input: ReportInput) -> Iterator[tuple[RecordedAddress, Mess
     """Yield the recorded messages of a prompt before any is dropped, by address."""
     for run, _ in walk(report_input.stages["read"]):
         if isinstance(run, RecordedNode):
-            for number, message in enumerate(run.items, run.start):
-                yield (run.source, number), message
+            for position, message in enumerate(run.items, run.start):
+                yield (run.source, position), message
 
 
 def _sent_counts(report_input: ReportInput) -> dict[RecordedAddress, int]:
@@ -255,8 +255,8 @@ def _sent_counts(report_input: ReportInput) -> dict[RecordedAddress, int]:
     counts, by_address, start = report_input.counts(), dict[RecordedAddress, int](), 0
     for node, entry in zip(report_input.tree.content, report_input.timeline(), strict=True):
         if isinstance(node, RecordedNode):
-            for number, count in enumerate(counts[start : entry.messages], node.start):
-                by_address[node.source, number] = count
+            for position, count in enumerate(counts[start : entry.messages], node.start):
+                by_address[node.source, position] = count
         start = entry.messages
     return by_address
 
@@ -273,4 +273,4 @@ def _is_recorded(part: Dropped) -> bool:
 
 
 def _are_recorded(history: ConversationNode) -> Iterator[bool]:
-    return (isinstance(part, RecordedNode) for part in history.content)
+    return (isinstance(child, RecordedNode) for child in history.content)

@@ -46,7 +46,7 @@ BAR = 10
 _GAP = "  "
 """The space between two columns of a row."""
 _SHARE = len("100.0%")
-_FIGURES = _SHARE + len(_GAP) + BAR
+_SHARE_AND_BAR = _SHARE + len(_GAP) + BAR
 """The width of the share and the bar of a row; a dropped part has a word there."""
 DEEPEST = 40
 """The deepest level with more indentation, so that the output does not grow quadratically."""
@@ -119,17 +119,17 @@ class TokenView:
         rows, rest = token_rows(self.parts if parts is None else parts, most)
         if rows:
             lines += ["", *_row_lines(rows, self.total, width, strike=strike)]
-        numbers = max((len(f"{row.tokens:,}") for row in rows), default=0)
-        lines += [f"{'…':>{numbers}}  {line}" for line in rest]
+        number_width = max((len(f"{row.tokens:,}") for row in rows), default=0)
+        lines += [f"{'…':>{number_width}}  {line}" for line in rest]
         dropped = [part.tokens for part in self.parts if part.dropped is not None]
         count = counted(len(dropped), "part", "parts")
-        last = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
-        last += [*map(on_one_line, self.notes), *([self.savings] if self.savings else [])]
-        return "\n".join([*lines, *([""] if last and rows else []), *last])
+        last_lines = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
+        last_lines += [*map(on_one_line, self.notes), *([self.savings] if self.savings else [])]
+        return "\n".join([*lines, *([""] if last_lines and rows else []), *last_lines])
 
 
 def token_rows(
-    parts: Sequence[TokenPart], most: int | None = MOST
+    parts: Sequence[TokenPart], limit: int | None = MOST
 ) -> tuple[list[TokenRow], list[str]]:
     """Return the rows of the largest parts in written order, and lines about all others.
 
@@ -137,34 +137,36 @@ def token_rows(
     are left out.
     """
     groups = _grouped(parts)
-    chosen = {-1, *_chosen(groups, most)}
+    chosen = {-1, *_chosen(groups, limit)}
     rows: list[TokenRow] = []
-    sent: list[int] = []
-    dropped: list[int] = []
+    sizes: list[int] = []
+    dropped_sizes: list[int] = []
     depths: dict[int, int] = {-1: 0}
     for index, group in enumerate(groups):
         # The depth is the number of the rows around it that are shown.
-        depth = depths[group.around]
+        depth = depths[group.parent]
         depths[index] = depth + (index in chosen)
         if index in chosen:
             rows.append(group.row(depth))
         elif group.is_dropped:
-            dropped.append(group.tokens)
-        elif group.around in chosen:
-            sent.append(group.tokens)
-    lines = [f"{len(sent):,} more: {sum(sent):,}, largest {max(sent):,}"] if sent else []
-    if dropped:
-        lines.append(f"{len(dropped):,} more dropped: {sum(dropped):,}, largest {max(dropped):,}")
+            dropped_sizes.append(group.tokens)
+        elif group.parent in chosen:
+            sizes.append(group.tokens)
+    lines = [f"{len(sizes):,} more: {sum(sizes):,}, largest {max(sizes):,}"] if sizes else []
+    if dropped_sizes:
+        lines.append(
+            f"{len(dropped_sizes):,} more dropped: {sum(dropped_sizes):,}, largest {max(dropped_sizes):,}"
+        )
     return rows, lines
 
 
 @attrs.define(eq=False)
 class _Group:
-    """Parts that share a row, the outermost first; ``around`` is the index of the group around."""
+    """Parts that share a row, the outermost first; ``parent`` is the index of the group around."""
 
     parts: list[TokenPart]
     names: list[str]
-    around: int
+    parent: int
 
     @property
     def tokens(self) -> int:
@@ -196,21 +198,21 @@ def _grouped(parts: Sequence[TokenPart]) -> list[_Group]:
     group_of = {-1: -1}
     for index, (part, name) in enumerate(zip(parts, _part_names(parts), strict=True)):
         parent = parents[index]
-        around = group_of[parent]
+        parent_group = group_of[parent]
         if not is_kept[index]:
-            group_of[index] = around
+            group_of[index] = parent_group
             if part.cache and groups:
                 # The mark of a breakpoint stands after the part before it.
                 groups[-1].names[-1] += _cached(part)
             continue
         is_only = only_children[parent] == index and part.dropped is None
-        if is_only and around >= 0 and _is_nearly_all(part, parts[parent]):
-            groups[around].parts.append(part)
-            groups[around].names.append(name)
-            group_of[index] = around
+        if is_only and parent_group >= 0 and _is_nearly_all(part, parts[parent]):
+            groups[parent_group].parts.append(part)
+            groups[parent_group].names.append(name)
+            group_of[index] = parent_group
         else:
             group_of[index] = len(groups)
-            groups.append(_Group([part], [name], around))
+            groups.append(_Group([part], [name], parent_group))
     return groups
 
 
@@ -238,24 +240,24 @@ def _is_nearly_all(part: TokenPart, outer: TokenPart) -> bool:
     return outer.dropped is None and outer.tokens - part.tokens <= max(LITTLE, outer.tokens / 10)
 
 
-def _chosen(groups: Sequence[_Group], most: int | None) -> set[int]:
+def _chosen(groups: Sequence[_Group], limit: int | None) -> set[int]:
     """Return the indices of at most ``most`` groups that are shown.
 
     These are the largest dropped ones, and the largest of those that are sent, with those around
     them.
     """
-    if most is None or len(groups) <= most:
+    if limit is None or len(groups) <= limit:
         return {*range(len(groups))}
     dropped = [index for index, group in enumerate(groups) if group.is_dropped]
-    most_dropped = min(MOST_DROPPED, most)
-    chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:most_dropped]}
+    dropped_limit = min(MOST_DROPPED, limit)
+    chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:dropped_limit]}
     sizes: dict[int, int] = {}
     for index, group in enumerate(groups):
         if not group.is_dropped:
             # A group counts as no larger than the one around it, so the outer one is chosen first.
-            sizes[index] = min(group.tokens, sizes.get(group.around, group.tokens))
+            sizes[index] = min(group.tokens, sizes.get(group.parent, group.tokens))
     largest = sorted(sizes, key=lambda index: -sizes[index])
-    return chosen | {*largest[: most - len(chosen)]}
+    return chosen | {*largest[: limit - len(chosen)]}
 
 
 def _part_names(parts: Sequence[TokenPart]) -> Iterator[str]:
@@ -285,10 +287,10 @@ def _cached(part: TokenPart) -> str:
 
 def _cut_name(name: str, width: int) -> str:
     """Return a name of at most ``width`` columns; its cache mark is kept."""
-    start, bracket, mark = name.rpartition(" [")
-    if columns(name) <= width or not mark.startswith("cached") or len(mark) + 4 > width:
+    start, bracket, cache_mark = name.rpartition(" [")
+    if columns(name) <= width or not cache_mark.startswith("cached") or len(cache_mark) + 4 > width:
         return cut_to(name, width)
-    return cut_to(start, width - len(bracket + mark)) + bracket + mark
+    return cut_to(start, width - len(bracket + cache_mark)) + bracket + cache_mark
 
 
 def _row_lines(
@@ -297,43 +299,47 @@ def _row_lines(
     """Yield rows as lines of text: the tokens, the share, a bar, the name, the source, the note."""
     names = ["  " * min(row.depth, DEEPEST) + row.name for row in rows]
     number_width = max(len(f"{row.tokens:,}") for row in rows)
-    name_start = number_width + len(_GAP) + _FIGURES + len(_GAP)
+    name_start = number_width + len(_GAP) + _SHARE_AND_BAR + len(_GAP)
     name_width = min(max(map(columns, names)), WIDEST)
     if width is not None:
         source_width = min(file_columns(row.source for row in rows), LEAST_SOURCE)
         name_width = min(name_width, max(width - name_start - len(_GAP) - source_width, 12))
         # The name of a row with nothing after it may be as wide as the line.
         widths = [name_width if row.source or row.note else width - name_start for row in rows]
-        names = [_cut_name(name, most) for name, most in zip(names, widths, strict=True)]
+        names = [
+            _cut_name(name, name_limit) for name, name_limit in zip(names, widths, strict=True)
+        ]
     for row, name in zip(rows, names, strict=True):
         padded = name + " " * (name_width - columns(name))
         if row.is_dropped:
-            figures = f"{'dropped':<{_FIGURES}}"
+            share_and_bar = f"{'dropped':<{_SHARE_AND_BAR}}"
             if strike:
                 padded = padded.replace(name.strip(), f"\x1b[9m{name.strip()}\x1b[29m")
         else:
             share = row.tokens / total if total else 0
-            figures = f"{share:>{_SHARE}.1%}{_GAP}{eighths(share, BAR)}"
-        begin = _GAP.join((f"{row.tokens:>{number_width},}", figures, padded))
+            share_and_bar = f"{share:>{_SHARE}.1%}{_GAP}{eighths(share, BAR)}"
+        begin = _GAP.join((f"{row.tokens:>{number_width},}", share_and_bar, padded))
         if width is None:
             yield _line(begin, row.source, row.note)
         else:
-            room = max(width - name_start - name_width - len(_GAP), 0)
-            yield from _fitted_lines(begin, row, room=room, indent=name_start, width=width)
+            free_columns = max(width - name_start - name_width - len(_GAP), 0)
+            yield from _fitted_lines(
+                begin, row, free_columns=free_columns, indent=name_start, width=width
+            )
 
 
 def _fitted_lines(
-    begin: str, row: TokenRow, *, room: int, indent: int, width: int
+    begin: str, row: TokenRow, *, free_columns: int, indent: int, width: int
 ) -> Iterator[str]:
     """Yield the line of a row that ends with its source and its note, in ``room`` columns.
 
     A note for which there is no room has lines of its own, below the name.
     """
-    source_room = room - len(_GAP) - columns(row.note)
-    if columns(row.source) <= source_room:
-        yield _line(begin, fitted_source(row.source, source_room), row.note)
+    source_columns = free_columns - len(_GAP) - columns(row.note)
+    if columns(row.source) <= source_columns:
+        yield _line(begin, fitted_source(row.source, source_columns), row.note)
         return
-    yield _line(begin, fitted_source(row.source, room))
+    yield _line(begin, fitted_source(row.source, free_columns))
     if row.note:
         margin = " " * min(indent, width // 2)
         note_width = width - len(margin)
@@ -364,15 +370,15 @@ def shown_parts(
         for index, parent in enumerate(parents):
             children.setdefault(parent, []).append(index)
         ordered: list[int] = []
-        waiting = [-1]
-        while waiting:
-            index = waiting.pop()
+        index_stack = [-1]
+        while index_stack:
+            index = index_stack.pop()
             ordered.append(index)
             # The last index in the list is the next one that is taken.
             keys = sorted(
                 ("dropped" not in parts[n], parts[n]["tokens"], -n) for n in children.get(index, ())
             )
-            waiting += [-key[2] for key in keys]
+            index_stack += [-key[2] for key in keys]
         parts = [parts[index] for index in ordered[1:]]
     return [part for part in parts if depth is None or part["depth"] < depth]
 
@@ -477,9 +483,15 @@ class TokenReport:
         """Where the dropped parts stood among the other parts."""
         ledger, stages = self._ledger, self._report_input.stages
         dropped = self._report_input.dropped()
-        written, fitted = stages["read"], stages["fit"]
+        written_tree, fitted_tree = stages["read"], stages["fit"]
         return tuple(
-            placed_parts(dropped, ledger.parts, ledger.nodes, written=written, fitted=fitted)
+            placed_parts(
+                dropped,
+                ledger.parts,
+                ledger.nodes,
+                written_tree=written_tree,
+                fitted_tree=fitted_tree,
+            )
         )
 
     @cached_property
@@ -525,14 +537,14 @@ def total_of(payload: Payload, tokens: Tokens, facts: ModelFacts) -> tuple[int, 
 
 def _total(report_input: ReportInput, tokens: Tokens) -> tuple[int, str]:
     """Return the tokens that are sent, and a label for how exact the count is."""
-    sent, facts = report_input.sent, report_input.facts
+    prompt, facts = report_input.sent, report_input.facts
     if report_input.payload is not None:
         return total_of(report_input.payload, tokens, facts)
     counter = _LabelledTokens(tokens)
-    total = sum(message_tokens(message, counter, facts) for message in sent.messages)
-    total += definition_tokens(sent, counter, facts) + REPLY
-    attached = any(map(has_media, sent.messages))
-    equipped = bool(sent.tools or sent.output)
+    total = sum(message_tokens(message, counter, facts) for message in prompt.messages)
+    total += definition_tokens(prompt, counter, facts) + REPLY
+    attached = any(map(has_media, prompt.messages))
+    equipped = bool(prompt.tools or prompt.output)
     return total, label_of(counter.label, has_media=attached, has_tools=equipped)
 
 
