@@ -130,8 +130,8 @@ def fit_tree(
 
     def count(outgoing: Outgoing) -> int:
         """Return the tokens of the payload; without a target, the tokens of the messages."""
-        if outgoing.written is not None:
-            return outgoing.written.tally(tokens).total
+        if outgoing.payload is not None:
+            return outgoing.payload.tally(tokens).total
         return messages_total(outgoing.prompt, outgoing.stages[-1][1], tokens, facts)
 
     measuring = partial(_measuring, tree, request, settings, tokens)

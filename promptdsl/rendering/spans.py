@@ -45,9 +45,9 @@ JOINED = ("section", "author")
 class Span:
     r"""A piece of output: its kind, and the line that wrote it.
 
-    ``message`` and ``block`` are its location in ``rendered.messages``, ``inner`` is the block in a
-    tool result. ``text`` is that of the block from ``start`` to before ``end``, in characters;
-    empty for a block other than text. ``kind`` is one of
+    ``message`` and ``block`` are its location in ``rendered.messages``; ``inner`` is the index of
+    the block in a tool result. ``text`` is the text of the block from ``start`` to before ``end``,
+    in characters; it is empty for a block other than text. ``kind`` is one of
 
     - ``section``: what promptdsl writes around and between parts, such as headings, tags, fences,
       the signs of lists and tables, and gaps;

@@ -1,7 +1,7 @@
 """Payloads in the order of a provider's cache, and the beginning that two payloads share.
 
-Tools come first, then the output schema, the system text and the messages. Cache marks are left
-out: two texts with a cache mark between them are compared as one text.
+The order is: tools, settings such as the output schema, system text, messages. Cache marks are left
+out: two texts with a cache mark between them are compared as one text. Read ``shared_by`` first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,14 +36,18 @@ from promptdsl.tokens.payloads import (
 Payload: TypeAlias = WireObject
 
 NEAR = 64
-"""The most characters in a token at the end of a common text."""
+"""The maximum number of characters in a token at the end of a common text."""
 GAP = "\n\n"
-"""The gap between two texts that a cache mark divides."""
+"""The gap between two texts with a cache mark between them."""
 
 
 @attrs.frozen
 class CacheOrder:
-    """A payload in the order in which a cache sees it; ``prompt`` is the text of a template."""
+    """A payload in the order of a cache; ``rest`` are all other settings.
+
+    ``choice`` is the tool choice, if it changes what is cached. ``prompt`` is the text that a chat
+    template wrote.
+    """
 
     tools: Sequence[WireValue]
     rest: Payload
@@ -56,8 +60,8 @@ class CacheOrder:
 class Shared(NamedTuple):
     """The beginning that two requests share, as a payload, and the location where it ends.
 
-    ``place`` is the location, ``""`` for equal requests. ``is_complete`` is whether all of the
-    first request is shared.
+    ``location`` is ``""`` for equal requests. ``is_complete`` says that all of the first request is
+    shared.
     """
 
     payload: Payload
@@ -66,7 +70,7 @@ class Shared(NamedTuple):
 
 
 def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
-    """Return a payload of any provider in the order in which a cache sees it."""
+    """Return a payload of any provider in the order of a cache."""
     rest = {key: value for key, value in payload.items() if key not in _ELSEWHERE}
     config = _mapping(payload.get("config")) or {}
     config = {key: value for key, value in config.items() if key not in _ELSEWHERE}
@@ -102,7 +106,7 @@ def _mapping(value: WireValue) -> Payload | None:
 
 
 def beginning_tokens(payload: Payload, tokens: TextTokens, facts: ModelFacts) -> int:
-    """Return the tokens of the beginning of a request, without those that begin a reply."""
+    """Return the tokens of the beginning of a request, without the frame of the reply."""
     framed = 0 if "prompt" in payload else REPLY
     return entry_tokens(payload, tokens, facts).total - framed
 
@@ -127,14 +131,14 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     if _key(before.rest) != _key(after.rest):
         return Shared(shared, "settings", is_complete=False)
     shared.update(after.rest)
-    # The system text; another choice of a tool ends what is shared after it.
+    # The system text. If the tool choice differs, nothing after it is shared.
     system = _common_beginning(_pieces("", before.system), _pieces("", after.system))
     shared["system"] = system.parts
     if not system.is_same:
         return Shared(shared, "system", is_complete=False)
     if _key(before.choice) != _key(after.choice):
         return Shared(shared, "tool_choice", is_complete=False)
-    # The messages, and the beginning of the first one that differs.
+    # The messages, and the beginning of the first message that differs.
     count = _alike(before.messages, after.messages)
     messages = [*after.messages[:count]]
     shared["messages"] = messages
@@ -151,9 +155,9 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
 
 
 def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
-    """Return how many values are the same at the beginning of two lists, without cache marks."""
+    """Return how many values are equal at the beginning of two lists; cache marks do not count."""
     for index, (old, new) in enumerate(zip(before, after, strict=False)):
-        # Most values are the same JSON. Mappings in another order are equal, but not sent alike.
+        # The first comparison is enough for most values. JSON with another order of keys differs.
         if compact(old) != compact(new) and _message_key(old) != _message_key(new):
             return index
     return min(len(before), len(after))
@@ -166,7 +170,7 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
 class LocatedBlock:
     """A block of a request: a tool, system text or a payload part of a message.
 
-    Blocks are compared by ``key``. ``message`` is the message that the block begins, without its
+    Blocks are compared by ``key``. The first block of a message has it as ``message``, without its
     content. ``part`` is ``None`` for a message without content.
     """
 
@@ -181,7 +185,7 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
     """Return the blocks of a request in the order of a cache.
 
     A payload part that is only a cache mark belongs to the block before it. Other settings change
-    the keys of all blocks but tools. Another choice of a tool changes the keys of messages.
+    the keys of all blocks but tools. Another tool choice changes the keys of messages.
     """
     blocks: list[LocatedBlock] = []
 
@@ -232,9 +236,10 @@ def beginning_of(order: CacheOrder, blocks: Sequence[LocatedBlock]) -> Payload:
 
 
 class ContentPiece(NamedTuple):
-    """A payload part under a key of a message, or several payload parts that are one text.
+    """A payload part of a message, or several neighbouring parts that are one text.
 
-    Pieces are compared by ``identity``: the text, or for another payload part a key.
+    ``key`` is the key of the message that has it. Pieces are compared by ``key`` and ``identity``:
+    the text, or a key made of another payload part.
     """
 
     key: str
@@ -245,7 +250,7 @@ class ContentPiece(NamedTuple):
 class _Beginning(NamedTuple):
     """The beginning that two contents share, as payload parts.
 
-    ``is_same`` is whether both contents are equal. ``is_complete`` is whether all of the first
+    ``is_same`` says that both contents are equal. ``is_complete`` says that all of the first
     content is shared.
     """
 
@@ -266,7 +271,7 @@ _NO_HEADER = frozenset({*CONTENT_KEYS, *MARKS})
 
 
 def _header(message: Payload) -> Payload:
-    """Return a message without its content and cache marks: its role, mostly."""
+    """Return a message without its content and cache marks: mostly just its role."""
     return {key: value for key, value in message.items() if key not in _NO_HEADER}
 
 
@@ -282,7 +287,7 @@ def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> 
     old, new = before[count].identity, after[count].identity
     if before[count].key != after[count].key or isinstance(old, tuple) or isinstance(new, tuple):
         return _Beginning(parts, is_same=False, is_complete=False)
-    # The payload parts of the second text, up to the last token that both begin with.
+    # The payload parts of the second text, up to the last token that both texts share.
     length, start = equal_start(old, new), 0
     end = certain(old, new, length)
     for text in map(_text_of, after[count].parts):
@@ -329,16 +334,17 @@ _Key: TypeAlias = tuple[str, tuple[str | bytes, ...]]
 
 
 def _key(value: WireValue) -> _Key:
-    """Return the key to compare a value by: its JSON without cache marks, and the bytes in it."""
+    """Return a key to compare a value by: its JSON without cache marks, and the bytes in it."""
     without_marks, encoded = pruned(value, MARKS)
     return compact(without_marks), tuple(encoded)
 
 
 def certain(before: str, after: str, length: int) -> int:
-    """Return the length of the common beginning that has the same tokens in both texts.
+    """Return the length of the common beginning that surely has the same tokens in both texts.
 
-    The last token may continue differently in each text, so it is left out. The result is
-    ``length`` if no token surely ends near its end.
+    ``length`` is that of the common beginning, in characters. Its last token may continue
+    differently in each text, so it is left out. The result is ``length`` if it is not known where a
+    token ends near the end.
     """
     if all(
         length in (0, len(text)) or last_cut(text, length - 1, length) == length

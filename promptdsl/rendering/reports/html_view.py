@@ -1,9 +1,8 @@
 """A request as HTML for a notebook: escaped, without scripts, links and addresses to load.
 
 Notebooks show text between dollar signs as formulas, which may contain links. The classes of the
-first element prevent that.
-
-The colours are those of the page around it, so that it can be read on light and dark pages.
+first element prevent that. Text has the colour of the page around it, so that it is readable on
+light and dark pages.
 """
 
 import base64
@@ -23,28 +22,28 @@ from promptdsl.rendering.reports.cards import BudgetUse, Card, Piece, RequestVie
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000
-"""The number of characters from which a card is closed at first."""
+"""A card with more characters is closed at first."""
 SHOWN = 20
-"""So many messages at the beginning and at the end are shown; of notes, so many in all."""
+"""The number of messages shown at the beginning and at the end, and of notes in a card."""
 LONGEST = 2_000
-"""The characters of a text that are shown: a notebook keeps what it shows in its file."""
+"""The maximum characters shown of a text, because a notebook saves what it shows in its file."""
 
 WIDEST = 300
-"""The characters that are shown of the name, the type or the description of a field."""
+"""The maximum characters shown of the name, the type or the description of a field."""
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""The types of pictures that are shown, known by their first bytes."""
+"""The types of pictures that are shown; the first bytes of a file decide on its type."""
 MOST_BASE64 = 32 * 1024 // 3 * 4 + 4
-"""The most characters of a picture that is shown: 32 kB in base64."""
+"""The maximum size of a picture that is shown: the base64 characters of 32 kB."""
 MOST_PIXELS = 4_096
-"""The largest width and height of a picture that is shown."""
+"""The maximum width and height of a picture that is shown, in pixels."""
 
 LEGEND = (
     '<p class="label"><span class="value">a value</span> · '
     '<span class="volatile">a volatile value</span></p>\n'
 )
-"""What the tints of texts mean."""
+"""The legend: the styles of values in texts."""
 NOTES = ("losses", "hints", "dropped")
-"""The cards that list what is not in the messages."""
+"""The cards that list losses, hints and dropped parts."""
 STYLE = """\
 .promptdsl { font: 14px/1.5 system-ui, sans-serif; max-width: 88rem; overflow-wrap: anywhere }
 .promptdsl > p { margin: 0 0 .5rem }
@@ -86,9 +85,9 @@ STYLE = """\
 
 
 def html_view(view: RequestView, tokens: TokenView | None) -> str:
-    """Return the cards of a request, each a part that can be opened and closed.
+    """Return the cards of a request as HTML; each can be opened and closed.
 
-    ``tokens`` is the view of its tokens, ``None`` where they cannot be counted.
+    ``tokens`` is the view of its tokens, ``None`` if they cannot be counted.
     """
     cards = [*view.notes(), *view.cards()]
     messages = [index for index, card in enumerate(cards) if card.what in ROLES]
@@ -137,7 +136,7 @@ def _row(row: TokenRow) -> str:
     if row.is_dropped:
         name = f"<s>{name}</s>"
     source = _line(re.split(r"[/\\\\]", row.source)[-1])
-    # The indentation ends at a level, so that the page does not grow quadratically.
+    # Indentation has a limit, so that the page does not grow quadratically with the depth.
     indent = f' style="padding-left:{min(row.depth, DEEPEST) + 0.5:g}em"'
     cells = f"<td{indent}>{name}{note}</td><td><small>{source}</small></td>"
     return f"<tr><td>{row.tokens:,}</td>{cells}</tr>"
@@ -159,7 +158,7 @@ def _card_html(card: Card) -> str:
 
 
 def _dropped(card: Card) -> str:
-    """Return a dropped part where it stood, closed: its tokens, the reason, and its text."""
+    """Return a dropped part, closed at first: its tokens, the reason, and its text."""
     if card.dropped is None:
         return f'<p class="label">… {_line(card.name)} dropped</p>\n'
     source = re.split(r"[/\\\\]", str(card.dropped.dropped.source or ""))[-1]
@@ -172,7 +171,7 @@ def _dropped(card: Card) -> str:
 
 
 def _hidden(cards: Sequence[Card]) -> str:
-    """Return a line that stands for the messages in the middle; it has none of their text."""
+    """Return one line for the messages in the middle, which are not shown."""
     counts = [card.tokens for card in cards if card.what in ROLES]
     known_counts = [count for count in counts if count is not None]
     sizes = (
@@ -192,7 +191,7 @@ def _piece(piece: Piece) -> str:
         return f'<p class="label mark">{_line(piece.label)}: cached up to here</p>'
     kind = "label lost" if piece.kind == "lost" else "label"
     label = f'<p class="{kind}">{_line(piece.label)}</p>' if piece.label else ""
-    # A line end after <pre> is not shown, so the first of a text has to be the second.
+    # Browsers drop a line end directly after <pre>: write one, so that a text keeps its own.
     text = f'<pre dir="auto">\n{_tinted(piece)}</pre>' if piece.text else ""
     fields = [*_schema_fields(piece.schema)]
     if fields:
@@ -219,7 +218,7 @@ def _schema_fields(schema: object) -> Iterator[tuple[str, str, str]]:
 
 
 def _types(schema: object) -> Iterator[str]:
-    """Yield the types and values that a schema allows; a reference is the last part of it."""
+    """Yield the types and values that a schema allows; of a reference, the name at its end."""
     schemas = [schema]
     while schemas:
         inner = schemas.pop()
@@ -233,7 +232,7 @@ def _types(schema: object) -> Iterator[str]:
 
 
 def _named_types(schema: Mapping[Any, Any]) -> list[str]:  # Any: JSON data
-    """Return the values or the types that a schema itself names."""
+    """Return the values or the types that a schema names directly, without alternatives."""
     if "const" in schema:
         return [_json(schema["const"])]
     values = schema.get("enum")
@@ -255,7 +254,7 @@ def _field(field: tuple[str, str, str]) -> str:
 
 
 def _tinted(piece: Piece) -> str:
-    """Return the beginning of a text, with its values in elements of their own."""
+    """Return the beginning of a text as HTML; each value is an element with its style."""
     runs: list[str] = []
     free_characters = LONGEST
     for text, kind in piece.runs():
@@ -268,10 +267,10 @@ def _tinted(piece: Piece) -> str:
 
 
 def _picture(piece: Piece) -> str:
-    """Return a small picture as an element, which loads nothing; nothing for any other.
+    """Return a small picture as an element, which loads nothing; ``""`` for any other picture.
 
-    Its first bytes decide on its type, whatever its author wrote. A small file may unpack to a
-    picture that fills the memory, so the pixels are limited, too.
+    Its first bytes decide on its type, because the author's type may be wrong. The pixels are
+    limited, too, because a small file may unpack to a picture that fills the memory.
     """
     if piece.image is None:
         return ""

@@ -1,4 +1,7 @@
-"""The log of what was sent: a folder of records, written and read by times."""
+"""The log of what was sent: a folder of records, read in the order of their times.
+
+:class:`PromptLog`, below, is what users call. ``read_log_file`` reads and checks one file.
+"""
 
 import os
 import re
@@ -26,13 +29,13 @@ from promptdsl.transcript.entries import object_of, summed, utc_now, with_sum
 from promptdsl.transcript.files import OpenFile, check_version, named
 from promptdsl.transcript.stores import fork_safe_lock
 
-# Reading a file of a log: each line is checked, and damage is reported with its line and byte.
+# Reading a file of a log: each line is checked; damage is reported with line and byte.
 
 FORMAT = "promptdsl.log"
 FILES = "records-*.jsonl"
 """The names of the files of a log."""
 MARK = "~"
-"""The beginning of a reference: ``"~7"`` is value 7. A text that begins with it has it twice."""
+"""The beginning of a reference: ``"~7"`` is value 7. A text that begins with ``~`` has it twice."""
 _SALVAGE = "read it with salvage=True to get the good lines"
 
 
@@ -52,20 +55,20 @@ class LogEntry:
 
 
 _AMBIGUOUS = object()
-"""The placeholder of a value whose number has two values."""
+"""The placeholder for a number with two different values, or whose value is being read."""
 
 
 @attrs.define
 class _Lines:
-    """The values and records in the lines that were read so far, of one file id."""
+    """What was read so far of the lines with one file id."""
 
     values: dict[str, Any] = attrs.field(factory=dict[str, Any])  # Any: JSON
     last_number: int = 0
     """The number of the last value."""
     record_lines: set[int] = attrs.field(factory=set[int])
-    """The numbers of the lines with records."""
+    """The line numbers that are written in the lines with records."""
     shift: int | None = None
-    """The line of a record minus the line number that is written in it."""
+    """The real line of the last record, minus the line number that is written in it."""
 
 
 class _Contents:
@@ -77,10 +80,10 @@ class _Contents:
         self._lines: dict[object, _Lines] = {}
         self._headers = 0
         self._current = ""
-        """The id in the last line, '' after a header."""
+        """The file id in the last line, ``""`` after a header."""
 
     def add(self, line: bytes, count: int) -> None:
-        """Add a line. Raises :class:`ValueError` for a damaged line, which may be added as well."""
+        """Add a line. Raises :class:`ValueError` for a damaged line; what is readable is added."""
         data = object_of(line)
         if "format" in data or count == 1:
             self._add_header(data, count)
@@ -102,7 +105,7 @@ class _Contents:
         self._headers += 1
         self._current = ""
         if count > 1:
-            # A later value without an id may belong to either file.
+            # A later value without a file id may be of either file.
             self._lines[str(None)] = _Lines(values=_Unknown())
             raise ValueError("another file begins here: split it before this line")
 
@@ -148,18 +151,18 @@ class _Contents:
 
 
 class _Unknown(dict[str, Any]):
-    """Values that are not kept, because the lines of two files have no ids."""
+    """Values that are not kept, because lines of two files without ids cannot be told apart."""
 
     def __setitem__(self, key: str, value: Any) -> None:
         """Keep nothing."""
 
 
 def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEntry]:
-    """Return the records of a file, none of one that was removed meanwhile.
+    """Return the records of a file; an empty list if the file was removed meanwhile.
 
     A last line without an end is reported in ``repairs``. Other damage raises
-    :class:`TranscriptError`, with line and byte. With ``salvage``, it is reported as well. A file
-    of another major version always raises.
+    :class:`TranscriptError` with line and byte; with ``salvage``, it is reported in ``repairs``,
+    too. A file of another major version always raises.
     """
     contents, end = _Contents(path), 0
     try:
@@ -191,7 +194,7 @@ def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEn
 
 
 def _open_regular_file(path: str, flags: int) -> int:
-    """Return the descriptor of a file; a pipe is refused, because reading it would wait."""
+    """Return the descriptor of a regular file; a pipe is refused, because reading it would wait."""
     if not os.path.isfile(path):
         os.stat(path)  # raises if nothing has this path
         raise OSError(f"{path} is not a file")
@@ -207,7 +210,7 @@ def _reason(error: Exception) -> str:
 
 
 def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
-    """Return a value of a line, frozen, with values in the place of its references."""
+    """Return a value of a line, frozen; each reference is replaced by its value."""
     if type(value) is str:
         if value[:1] != MARK:
             return value
@@ -223,19 +226,19 @@ def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
     return FrozenList(_resolved(item, values) for item in value) if is_list(value) else value
 
 
-# A log of records in a folder: files of lines, which hold each long text once.
+# Writing a log: files of lines in a folder; each file has a long text once.
 
 HEADER = with_sum({"format": FORMAT, "version": "1.0"})
 LONG = 40
-"""From how many characters of JSON on a text is written once a file."""
+"""A text with at least this many characters of JSON is written once in a file."""
 SHARED = (("model", "settings", "tools", "output", "libraries"), ("outline",))
-"""Groups of keys of a record whose values many records share; a file holds each group once."""
+"""Groups of keys of a record. Many records share their values, so a file has each value once."""
 _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _LONG = re.compile(f'"[^"]{{{LONG},}}+')
 
 
 class HasRecord(Protocol):
-    """What :meth:`Rendered.record` returns."""
+    """An object with a record, such as the result of :meth:`Rendered.record`."""
 
     def to_dict(self) -> JsonDict:
         """Return the record as JSON data."""
@@ -245,12 +248,13 @@ class HasRecord(Protocol):
 class PromptLog:
     """A folder with the records of what was sent, written by any number of processes.
 
-    Every process writes a file of its own, and begins another one after ``max_bytes``. A file
-    needs no other: old ones can be deleted. It holds each text of 40 characters or more once. A
-    record that was appended is there even if the process is killed; a loss of power may take
-    the last ones. ``clock`` returns the time; files are for their owner alone (mode 0600). Its
-    methods may be called by all threads at any time. Close it, or write ``with``: a log that nobody
-    closes gives a :class:`ResourceWarning`.
+    Every process writes its own file, and begins another file after ``max_bytes``. No file needs
+    another one, so old files can be deleted. A file has each text of 40 characters or more once.
+
+    A record that was appended is not lost if the process is killed. A loss of power may destroy the
+    last records. Only the owner may read the files (mode 0600). ``clock`` returns the time. All
+    threads may call the methods at any time. Close a log, or write ``with``: if nobody closes it,
+    there is a :class:`ResourceWarning`.
 
     >>> from tempfile import mkdtemp
     >>> from promptdsl import PromptLog
@@ -294,11 +298,12 @@ class PromptLog:
     ) -> None:
         """Write a record, with the name of its prompt, the id of the request, and a time.
 
-        Threads may append at the same time. Raises :class:`DataError` for what JSON cannot express,
-        and :class:`TranscriptError` where the file cannot be written: then nothing was recorded.
+        Threads may append at the same time. Raises :class:`DataError` for a record that JSON cannot
+        express, and :class:`TranscriptError` if the file cannot be written. Then nothing was
+        recorded.
         """
         record_data: Any = record if is_mapping(record) else getattr(record, "to_dict", tuple)()
-        data: dict[str, object] = dict(record_data)  # what is shared leaves it
+        data: dict[str, object] = dict(record_data)  # a copy: the shared keys are removed from it
         if not isinstance(data.get("format"), str):
             raise OptionError(f"{shown(record)} is not a record", fix="pass rendered.record()")
         time = self._clock() if at is None else at
@@ -316,7 +321,7 @@ class PromptLog:
 
     def _write(self, line: str, shared: list[str]) -> None:
         with self._lock, named("write", str(self.folder)):
-            # A signal or a finalizer may append within this: then it finds no file, and begins one.
+            # A signal or a finalizer may append meanwhile: it sees no file, and begins its own.
             file, self._file = self._file, None
             try:
                 if file is not None and (file.size >= self._limit or not file.is_there):
@@ -353,7 +358,7 @@ class PromptLog:
 
     @public_api
     def find(self, id: str) -> PromptRecord:
-        """Return the record of the request with an id; the last of several.
+        """Return the record of the request with an id; if there are several, the last.
 
         >>> from tempfile import mkdtemp
         >>> from promptdsl import PromptLog, Timeline, User, render
@@ -377,10 +382,11 @@ class PromptLog:
 
     @public_api
     def read(self, *, salvage: bool = False) -> tuple[LogEntry, ...]:
-        """Return the records of all files, by their times.
+        """Return the records of all files, in the order of their times.
 
-        ``repairs`` then lists the lines that a killed process did not finish. Other damage raises
-        :class:`TranscriptError`, with file, line and byte. With ``salvage``, it is listed as well.
+        Afterwards ``repairs`` lists the lines that a killed process did not finish. Other damage
+        raises :class:`TranscriptError` with file, line and byte; with ``salvage``, it is listed in
+        ``repairs``, too.
         """
         repairs: list[str] = []
         entries = [
@@ -393,7 +399,10 @@ class PromptLog:
 
 
 class _LogFile(OpenFile):
-    """A new file of a log, for one writer at a time: its size, its lines, and its values."""
+    """A new file of a log, with its size, its number of lines, and the numbers of its values.
+
+    Only one thread may write at a time.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -403,12 +412,12 @@ class _LogFile(OpenFile):
         self._lines = 0
         self._value_numbers: dict[str, int] = {}
         self._id = secrets.token_hex(4)
-        """The id in each line of this file: a line of another file has another one."""
+        """The file id, in each line of this file: so a line of another file is recognised."""
 
     def write(self, line: str, shared: list[str]) -> None:
-        """Write a record, and before it the values that it refers to, at once.
+        """Write the values that a record refers to, and the record, in one call.
 
-        If that fails, the file is cut to what it was before. Where that fails, too, it is closed.
+        If that fails, the file is cut to its old size. If that fails, too, the file is closed.
         """
         end, count = self.size, len(self._value_numbers)
         lines = [] if end else [HEADER]
@@ -442,8 +451,9 @@ class _LogFile(OpenFile):
         return self._reference(text, lines, self._with_references(text, lines) if is_new else "")
 
     def _with_references(self, text: str, lines: list[bytes]) -> str:
-        """Return a JSON text with references for its long strings; their lines are added."""
-        # JSON has no control characters: they stand for escapes, and other quotes end strings.
+        """Return a JSON text with references instead of long strings; add the lines of these."""
+        # JSON text has no control characters. Here they replace escapes, so that every other quote
+        # begins or ends a string.
         if is_escaped := "\\" in text:
             text = text.replace(r"\\", "\1").replace(r"\"", "\2")
         text = text.replace(f'"{MARK}', f'"{MARK}{MARK}')
@@ -453,7 +463,7 @@ class _LogFile(OpenFile):
             start, end = match.start(), match.end() + 1
             quotes += text.count('"', counted_end, start)
             counted_end = start
-            if quotes % 2 == 0:  # a string begins here: the others are what is between two
+            if quotes % 2 == 0:  # a string begins here; otherwise it is text between two strings
                 long = text[start:end]
                 long = _with_escapes(long) if is_escaped else long
                 pieces += (text[text_end:start], self._reference(long, lines))
@@ -462,7 +472,7 @@ class _LogFile(OpenFile):
         return _with_escapes(new_text) if is_escaped else new_text
 
     def _reference(self, text: str, lines: list[bytes], value_text: str = "") -> str:
-        """Return the reference to a JSON text, which is written with its first one."""
+        """Return the reference to a JSON text; the first reference adds the line of the text."""
         number = self._value_numbers.get(text)
         if number is None:
             number = self._value_numbers[text] = len(self._value_numbers) + 1
@@ -472,15 +482,15 @@ class _LogFile(OpenFile):
 
 
 def _json(value: object) -> str:
-    """Return the JSON text of a value, without measuring how deep it is.
+    """Return the JSON text of a value, without a check of its depth.
 
-    Raises :class:`DataError` for what JSON cannot express.
+    Raises :class:`DataError` for a value that JSON cannot express.
     """
     with suppress(TypeError, ValueError, RecursionError):
         text = _ENCODER.encode(value)
         if is_valid_unicode(text):
             return text
-    return write_json(value)  # its error names the value that is wrong
+    return write_json(value)  # raises an error that names the wrong value
 
 
 def _with_escapes(text: str) -> str:

@@ -1,6 +1,6 @@
 """What two requests share at their beginning, and the first difference.
 
-Finding the difference comes first; then the report with its tokens.
+``first_difference`` comes first, then :class:`PrefixReport`, and last ``compared``, which makes it.
 """
 
 from bisect import bisect_right
@@ -43,7 +43,7 @@ from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import FenceNode
 from promptdsl.tree.turn_nodes import RecordedNode
 
-# The first difference: the node in which two prompts differ first, as an author wrote it.
+# The first difference: the first part that differs, as an author wrote it.
 
 How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
 
@@ -52,9 +52,9 @@ How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
 class Difference:
     """The first part in which two prompts differ.
 
-    ``how`` is ``changed``, ``added``, ``removed``, ``moved``, or ``appended`` after everything
-    else. ``what`` names the part, ``path`` is its address. ``source`` is the line that wrote it, in
-    the first prompt for a part that was removed.
+    ``how`` is ``changed``, ``added``, ``removed``, ``moved``, or ``appended`` (added at the end).
+    ``what`` names the part, ``path`` is its address. ``source`` is the line that wrote it; for a
+    part that was removed, it is the line in the first prompt.
 
     >>> from promptdsl import Section, System, prefix_report, render
     >>> one, two = (render(System(Section("role", text))) for text in ("Help.", "Go."))
@@ -69,7 +69,7 @@ class Difference:
     source: Source | None = None
 
     def to_dict(self) -> JsonDict:
-        """Return the difference as JSON data; ``source`` is left out where it is not known."""
+        """Return the difference as JSON data; ``source`` is left out if it is not known."""
         row: JsonDict = {"how": self.how, "what": self.what, "path": self.path}
         return {**row, "source": str(self.source)} if self.source else row
 
@@ -81,7 +81,7 @@ class Difference:
 def first_difference(before: ReportInput, after: ReportInput) -> Difference | None:
     """Return the first difference of two prompts, ``None`` for equal prompts.
 
-    JSON is compared with the order of its keys, as it is sent. Cache marks are not compared.
+    The order of JSON keys counts, because keys are sent in order. Cache marks are not compared.
     """
     old, new = before.sent, after.sent
     tools = _tool_difference(old.tools, new.tools)
@@ -90,7 +90,7 @@ def first_difference(before: ReportInput, after: ReportInput) -> Difference | No
     output = _output_difference(old.sent_output, new.sent_output)
     if output is not None:
         return output
-    # Names of speakers are compared last, because most providers have no names.
+    # Names of speakers are compared last, because most providers do not take them.
     change = _first_change(
         map(_content_without_marks, old.messages), map(_content_without_marks, new.messages)
     ) or _first_change(map(_named_content, old.messages), map(_named_content, new.messages))
@@ -98,7 +98,7 @@ def first_difference(before: ReportInput, after: ReportInput) -> Difference | No
 
 
 def _first_change(before: Iterable[object], after: Iterable[object]) -> tuple[How, int] | None:
-    """Return the first change from some values to others, and its index."""
+    """Return how the first of two lists of values changes to the second, and at which index."""
     old_values, new_values = [*before], [*after]
     index = equal_start(old_values, new_values)
     if index == len(old_values) == len(new_values):
@@ -154,7 +154,7 @@ def _message_difference(
 ) -> Difference:
     """Return the difference at the first message that changed."""
     if how == "added" and before.sent.messages[index].kind in FLEETING:
-        # It comes after all that was added, so it is not at its position in the cache.
+        # A grounding or an event comes after the added turns, so its position changed.
         return Difference("moved", *MessageParts.of(before, index).as_part)
     if how != "changed":
         side = before if how == "removed" else after
@@ -170,7 +170,7 @@ def _message_difference(
 def _content_without_marks(message: Message) -> tuple[object, ...]:
     """Return the role and the content without cache marks.
 
-    Two texts with a cache mark between them are one text.
+    Neighbouring texts are joined, because a cache mark between them is no difference.
     """
     if message._plain is not None:
         return message.role, message._plain
@@ -184,22 +184,23 @@ def _content_without_marks(message: Message) -> tuple[object, ...]:
 
 
 def exact(value: object) -> tuple[object, str]:
-    """Return a key to compare a value with JSON in it: with the order of its keys.
+    """Return a key to compare a value with JSON in it exactly.
 
-    Python takes mappings in another order to be equal, and ``1``, ``1.0`` and ``True``, too.
+    For Python, mappings with another order of keys are equal, and so are ``1``, ``1.0`` and
+    ``True``.
     """
     return value, repr(value)
 
 
 def _named_content(message: Message) -> tuple[object, ...]:
-    """Return the name of the speaker before the role and the content."""
+    """Return the name of the speaker, the role and the content."""
     return (message.name, *_content_without_marks(message))
 
 
 # The parts that a message was made of, down to the pieces of its text.
 
 Key: TypeAlias = tuple[str, str]
-"""The name and the address of a part, which identify it in another prompt."""
+"""The name and the address of a part: by these it is found in another prompt."""
 
 
 class MessagePart(NamedTuple):
@@ -216,9 +217,9 @@ class MessagePart(NamedTuple):
 
 
 class TextPiece(NamedTuple):
-    """A piece of the text of a message, with its turn and its number on the turn's page.
+    """A piece of the text of a message, with its turn and its position on the turn's page.
 
-    A recorded message has no page: the number is -1 there.
+    A recorded message has no page: the position is -1.
     """
 
     text: str
@@ -228,7 +229,7 @@ class TextPiece(NamedTuple):
 
 @attrs.define(eq=False, slots=False)
 class MessageParts:
-    """A message and its timeline entry, in which it is the message ``number``."""
+    """A message, its timeline entry, and its index among the messages of this entry."""
 
     node: Node
     entry: TimelineEntry
@@ -251,7 +252,7 @@ class MessageParts:
 
     @property
     def as_part(self) -> MessagePart:
-        """The message itself."""
+        """The message itself, as a part."""
         node, turns = self.node, self.entry.turns
         if isinstance(node, RecordedNode):
             path = f"history[{node.start + self.index_in_entry}]"
@@ -279,9 +280,9 @@ class MessageParts:
         return "".join([piece.text for piece in self.pieces])
 
     def enclosing_parts(self, length: int) -> list[MessagePart]:
-        """Return the parts around the character after so many, innermost first.
+        """Return the parts around the character at an index, the innermost first.
 
-        Plain text counts as the part around it. After the last character there are no parts.
+        A text node counts as the part around it. After the last character there are no parts.
         """
         ends = [*accumulate(len(piece.text) for piece in self.pieces)]
         index = bisect_right(ends, length)
@@ -307,7 +308,7 @@ class MessageParts:
         return enclosing_parts
 
     def starts_of(self, key: Key) -> list[int]:
-        """Return where the parts with a key begin, in characters of the message."""
+        """Return where the parts with a key begin, as indices of characters of the message."""
         starts = accumulate((len(piece.text) for piece in self.pieces), initial=0)
         starts_on_pages = {
             (id(turn), part.start)
@@ -321,7 +322,7 @@ class MessageParts:
         ]
 
     def _turn_part(self, turn: WrittenTurn | None) -> MessagePart:
-        """Return the part of a turn; a turn that is not merged is the complete message."""
+        """Return the part of a turn; if the turn is not merged, that is the message itself."""
         if turn is None or len(self.entry.turns) == 1:
             return self.as_part
         return MessagePart(name_of(turn.node), turn.address, turn.node.source)
@@ -336,7 +337,7 @@ class MessageParts:
 
 
 def _texts(segments: Iterable[Segment]) -> Iterator[str]:
-    """Yield pieces as texts to compare; a segment of text after another begins with a gap."""
+    """Yield pieces as texts to compare; between two segments of text there is a gap."""
     after_text = False
     for segment in segments:
         if segment.block is None or isinstance(segment.block, TextBlock):
@@ -355,7 +356,7 @@ def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:
 
 
 def without_cache_marks(block: Block) -> Block:
-    """Return a block without cache marks, also in the blocks it holds."""
+    """Return a block without cache marks, also without those of the blocks in it."""
     if isinstance(block, ToolResultBlock):
         block = attrs.evolve(block, content=tuple(map(without_cache_marks, block.content)))
     if isinstance(block, MARKABLE) and block.cache:
@@ -371,7 +372,7 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
         return _grown("added", new_parts or [after.as_part], old_keys)
     if not new_parts:
         return _grown("removed", old_parts, new_keys)
-    # Did the next part move inside the message, or is it new?
+    # Was the part in the old message already, and is the old part still in the new message?
     was_there, is_there = new_parts[0].key in old_keys, old_parts[0].key in new_keys
     if old_parts[0].key == new_parts[0].key or not (was_there or is_there):
         return Difference("changed", *new_parts[0])
@@ -391,9 +392,10 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
 def _same_start(
     message: MessageParts, other: MessageParts, enclosing: Sequence[MessagePart], length: int
 ) -> MessagePart | None:
-    """Return the part around a character that begins in both: it became longer or shorter there.
+    """Return the innermost part around a character that begins at the same place in both messages.
 
-    Of several parts with one name, such as items, one that begins elsewhere is new in its parent.
+    Such a part became longer or shorter. If several parts have the same key, such as items, and
+    this one begins elsewhere, it is new in the part around it.
     """
     for part in enclosing:
         starts = message.starts_of(part.key)
@@ -407,7 +409,7 @@ def _same_start(
 def _continued(
     message: MessageParts, enclosing: Sequence[MessagePart], length: int
 ) -> MessagePart | None:
-    """Return the turn whose own text goes on at a character: it is longer than in the other."""
+    """Return the turn whose own text continues at a character: it is longer than the other one."""
     is_text_of_turn = length > 0 and len(enclosing) == 1
     return (
         enclosing[0]
@@ -417,16 +419,16 @@ def _continued(
 
 
 def _outermost(enclosing: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
-    """Return the largest part around a piece that is not in the other prompt."""
+    """Return the largest part around a character that the other prompt does not have."""
     unknown = [*takewhile(lambda part: part.key not in keys, enclosing)]
     return unknown[-1] if unknown else enclosing[0]
 
 
 def _grown(how: How, enclosing: Sequence[MessagePart], keys: set[Key]) -> Difference:
-    """Return the difference where one prompt continues after the end of the other one.
+    """Return the difference if one message continues where the other one ends.
 
-    ``keys`` are those of the parts of the other prompt. A part that both have became longer or
-    shorter.
+    ``keys`` are those of the parts of the other message. A part that both messages have became
+    longer or shorter.
     """
     part = _outermost(enclosing, keys)
     if part.key in keys:
@@ -441,12 +443,14 @@ def _grown(how: How, enclosing: Sequence[MessagePart], keys: set[Key]) -> Differ
 class PrefixReport:
     """The number of tokens at the beginning that two requests share, and what a cache serves.
 
-    ``shared`` is the number of equal tokens. ``served`` are those of them that the cache of the
-    provider serves: up to a cache mark or in complete steps, and none below ``minimum``.
-    ``before`` and ``after`` are all tokens of each request, counted for the second, and ``label``
-    is how exact that is. ``first`` is the first difference, ``None`` for equal requests.
-    ``extends`` is whether the second only continues the first: nothing before its end changed.
-    ``dropped`` are the tokens of the first that were dropped, cut or cleared in the second.
+    - ``shared``: the number of equal tokens at the beginning.
+    - ``served``: the shared tokens that the provider's cache serves: up to a cache mark or in
+      complete steps, and 0 if there are fewer than ``minimum``.
+    - ``before``, ``after``: all tokens of each request, with the counter of the second.
+    - ``label``: how exact the counts are.
+    - ``first``: the first difference, ``None`` for equal requests.
+    - ``extends``: whether the second request only continues the first, without another change.
+    - ``dropped``: the tokens of the first request that were dropped, cut or cleared in the second.
 
     >>> from promptdsl import Timeline, User, prefix_report, render
     >>> one, two = (render(Timeline(User(text)), counter=len) for text in ("One two.", "One six."))
@@ -467,7 +471,7 @@ class PrefixReport:
 
     @property
     def advice(self) -> str:
-        """What to do where the cache serves nothing of another request; empty elsewhere."""
+        """What to do if the requests differ and the cache serves nothing, otherwise ``""``."""
         if self.served or self.first is None:
             return ""
         if self.after < self.minimum:
@@ -480,9 +484,9 @@ class PrefixReport:
     def pays_from(self) -> int | None:
         """The number of requests after which ``dropped`` saves more than it costs.
 
-        1 is the second request of the two. Each further request is cheaper by these tokens, at the
-        price of cached ones. ``None`` if the beginning did not change, or if nothing of the first
-        was dropped.
+        1 is the second request of the two. Each later request is cheaper by these tokens, at the
+        price of cached tokens. ``None`` if nothing at the beginning changed, or if nothing of the
+        first request was dropped.
         """
         if self.extends or not self.dropped:
             return None
@@ -491,12 +495,12 @@ class PrefixReport:
 
     @property
     def behind(self) -> int:
-        """The tokens of the second request after the shared ones."""
+        """The tokens of the second request after the shared tokens."""
         return self.after - self.shared
 
     @property
     def cost(self) -> float:
-        """The cost of the second request, in tokens that are not cached."""
+        """The cost of the second request, in the price of tokens that are not cached."""
         return CacheRule.cost(self.served, self.after)
 
     def to_dict(self) -> JsonDict:
@@ -547,7 +551,7 @@ class PrefixReport:
 
 
 def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
-    """Return the report on two requests; :class:`TargetError` if their targets differ."""
+    """Return the report on two requests; raises :class:`TargetError` if their targets differ."""
     tokens, facts = after.tokens, after.facts
     if (before.facts.provider, before.facts.model) != (facts.provider, facts.model):
         names = [side.model or side.provider or "no target" for side in (before.facts, facts)]
@@ -576,7 +580,7 @@ def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
     difference = first_difference(before, after) or Difference(
         "changed", "the request", shared.location
     )
-    # A chat template writes an end after the last turn, but not before another turn.
+    # A chat template writes an end after the last turn; an appended turn replaces this end.
     extends = shared.is_complete or ("prompt" in shared.payload and difference.how == "appended")
     dropped = newly_dropped(before, after)
     return PrefixReport(

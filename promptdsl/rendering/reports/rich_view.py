@@ -1,4 +1,7 @@
-"""A request as a renderable of the library ``rich``, which the caller has imported already."""
+"""A request as a renderable of the library ``rich``.
+
+``rich`` itself calls this, so it is installed and imported.
+"""
 
 from rich.console import Group
 from rich.panel import Panel
@@ -19,7 +22,7 @@ STYLES = {
 
 
 TINTS = {"value": "cyan", "volatile": "cyan underline"}
-"""The styles of text that is no text of the author."""
+"""The styles of values in texts."""
 
 
 def rich_view(view: RequestView) -> Group:

@@ -154,8 +154,9 @@ def token_rows(
             sizes.append(group.tokens)
     lines = [f"{len(sizes):,} more: {sum(sizes):,}, largest {max(sizes):,}"] if sizes else []
     if dropped_sizes:
+        largest = max(dropped_sizes)
         lines.append(
-            f"{len(dropped_sizes):,} more dropped: {sum(dropped_sizes):,}, largest {max(dropped_sizes):,}"
+            f"{len(dropped_sizes):,} more dropped: {sum(dropped_sizes):,}, largest {largest:,}"
         )
     return rows, lines
 
