@@ -190,18 +190,18 @@ def _merged(turns: list[TurnNode | RecordedNode]) -> MergedNode:
     sources = [*map(_source, turns)]
     kinds: list[Kind] = [source.kind for source in sources]
     last_conversation = max((i for i, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)
-    last_request_only = max((i for i, kind in enumerate(kinds) if kind in FLEETING), default=-1)
+    last_grounding = max((i for i, kind in enumerate(kinds) if kind in FLEETING), default=-1)
     kind: Kind
     if len({*kinds}) == 1:
         kind = kinds[0]
     elif last_conversation < 0:
-        kind = "request" if last_request_only >= 0 else "event"
-    elif last_request_only < 0:
+        kind = "request" if last_grounding >= 0 else "event"
+    elif last_grounding < 0:
         kind = "written"
     else:
         kind = (
             "trailed"
-            if last_request_only > last_conversation or kinds[last_conversation] == "trailed"
+            if last_grounding > last_conversation or kinds[last_conversation] == "trailed"
             else "mixed"
         )
     return make_turn(MergedNode, tuple(turns), at=turns[0], role=sources[0].role, kind=kind)

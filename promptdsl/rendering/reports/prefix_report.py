@@ -154,7 +154,7 @@ def _message_difference(
 ) -> Difference:
     """Return the difference at the first message that changed."""
     if how == "added" and before.sent.messages[index].kind in FLEETING:
-        # A grounding or an event comes after the added turns, so its position changed.
+        # A grounding comes after the added turns, so its position in the cache changed.
         return Difference("moved", *MessageParts.of(before, index).as_part)
     if how != "changed":
         side = before if how == "removed" else after

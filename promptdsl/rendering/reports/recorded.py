@@ -1,4 +1,4 @@
-"""Making a record of a render, with its texts or without them."""
+"""Make the record of a render, with or without its texts: ``record_of``."""
 
 import base64
 import json
@@ -49,12 +49,12 @@ LOSS = _fields_of(Loss, "message")
 TOOL, OUTPUT = (
     (*_fields_of(definition, "at"), "source") for definition in (ToolDefinition, OutputSchema)
 )
-"""The fields that a record has of each part; one that is empty is left out."""
+"""The fields that a record has of each part, loss or definition; empty fields are left out."""
 FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers", "wire", "guesses_media")
 _OBJECTS = ("source", "library", "at", "also", "message")
-"""The fields that are no plain data."""
+"""The fields with objects that become JSON data."""
 _REPORT_NAMES = {"form": "frame"}
-"""The name of a count in the report, where it is not the key in a record."""
+"""The name of a count in the report, if a record has another key for it."""
 _AS_DATA: Mapping[type, Callable[[Any], object]] = {  # Any: a value of the type
     Source: str,
     LibrarySection: attrgetter("name"),
@@ -73,11 +73,11 @@ def record_of(
     inputs: object = None,
     content: bool = True,
 ) -> PromptRecord:
-    """Return the record of a render; ``tokens`` are those of :func:`tokens_of`.
+    """Return the record of a render; ``tokens`` is the result of :func:`tokens_of`.
 
     With a ``report``, spans have their tokens, and dropped parts their location.
 
-    Raises :class:`OptionError` for ``inputs`` that are no mapping, :class:`DataError` for one
+    Raises :class:`OptionError` if ``inputs`` is not a mapping, and :class:`DataError` for an input
     that JSON cannot express.
     """
     if inputs is not None and not is_mapping(inputs):
@@ -125,7 +125,7 @@ def record_of(
 
 
 def tokens_of(report: TokenReport) -> JsonDict:
-    """Return the data of a report."""
+    """Return a report on tokens as JSON data."""
     return {
         **{key: getattr(report, _REPORT_NAMES.get(key, key)) for key in COUNTS},
         "messages": [*report.messages],
@@ -164,7 +164,7 @@ def _as_data(value: Any) -> Any:  # Any: a field, a fact or a setting
 
 
 def _output_row(prompt: Prompt) -> JsonDict | None:
-    """Return the fields of the output schema, and whether it is text of the messages."""
+    """Return the fields of the output schema; ``prompted`` if it is text of the messages."""
     if prompt.output is None:
         return None
     (row,) = _rows([prompt.output], OUTPUT)
@@ -172,7 +172,7 @@ def _output_row(prompt: Prompt) -> JsonDict | None:
 
 
 def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
-    """Return the fields of parts that are not empty."""
+    """Return the fields of objects as rows; empty fields are left out."""
     values, rows = attrgetter(*names), list[JsonDict]()
     for part in parts:
         fields = zip(names, values(part), strict=True)
@@ -185,7 +185,10 @@ def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
 
 
 def _span_rows(spans: Iterable[Span], tokens: Sequence[int]) -> list[JsonDict]:
-    """Return the fields of spans that are not empty; of many spans, in a third of the time."""
+    """Return the fields of spans as rows; empty fields are left out.
+
+    There may be many spans, and ``_rows`` would take three times as long.
+    """
     rows: list[JsonDict] = []
     for span in spans:
         row: JsonDict = {"message": span.message, "block": span.block, "start": span.start}
@@ -209,7 +212,7 @@ _NONE_OF_THEM = (None,) * 4
 def _dropped_rows(
     dropped: Sequence[Dropped], fitted: RootNode, report: TokenReport | None
 ) -> list[JsonDict]:
-    """Return the dropped parts with their texts, which are not in the fitted tree."""
+    """Return the dropped parts as rows, with the texts that are not in the fitted tree."""
     rows = _rows(dropped, DROPPED)
     nodes = [node for node, _ in walk(fitted)] if rows else []
     sent_ids = {*map(id, nodes)}
@@ -233,9 +236,10 @@ def _dropped_rows(
 
 
 def _unsent_in(items: Iterable[object], sent_ids: set[int]) -> Iterator[object]:
-    """Yield what is not sent of parts, in document order: texts, recorded messages and nodes.
+    """Yield the texts, recorded messages and nodes that are not sent, in document order.
 
-    A paragraph and a table are one piece.
+    ``items`` were dropped, but those with an id in ``sent_ids`` are sent. A paragraph and a table
+    are one piece.
     """
     stack = [*items][::-1]
     while stack:
@@ -250,7 +254,7 @@ def _unsent_in(items: Iterable[object], sent_ids: set[int]) -> Iterator[object]:
 
 
 def _calls_in(pieces: Iterable[object]) -> Iterator[str]:
-    """Yield the ids of the calls whose results are not sent, or not as they were recorded."""
+    """Yield the ids of the calls whose results are not sent, or not sent unchanged."""
     for piece in pieces:
         if isinstance(piece, Message):
             results = (block for block in piece.content if isinstance(block, ToolResultBlock))
@@ -258,7 +262,7 @@ def _calls_in(pieces: Iterable[object]) -> Iterator[str]:
 
 
 def _text_of(piece: object) -> str:
-    """Return the text of what is not sent, before values are encoded; empty if it has none."""
+    """Return the text of something that is not sent, not encoded; ``""`` if it has no text."""
     match piece:
         case str():
             return piece
@@ -281,6 +285,6 @@ def _text_of(piece: object) -> str:
 
 
 def _as_read(value: object) -> object:
-    """Return a value as a reader of its JSON text has it: two surrogates are one character."""
+    """Return a value as a reader of its JSON text gets it: a surrogate pair is one character."""
     data: object = json.loads(json.dumps(value))
     return data

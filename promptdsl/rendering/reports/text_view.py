@@ -1,4 +1,4 @@
-"""The views of a prompt as text: for a terminal, with a margin, and as Markdown."""
+"""The views of a request as text: for a terminal, with a margin, and as Markdown."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,14 +21,13 @@ from promptdsl.rendering.spans import Span
 
 # A request as text for a terminal, a snapshot or a log.
 #
-# A line that begins with ``─`` belongs to the view. A line of the prompt that begins with ``─``, or
-# with a dash that looks like it, is shown with a backslash before it. So no text looks like the
-# heading of a message, or like a call.
+# A line of the view itself begins with ``─``. If a line of the prompt begins with ``─``, or with a
+# dash that looks like it, it gets a backslash. So no text looks like the heading of a message.
 
 WIDTH = 72
 _LIKE_A_RULE = re.compile(r"^(?=[^\S\n]*\\*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
 Paint: TypeAlias = Callable[[str, str], str]
-"""Returns a text of one line in the style of its kind.
+"""A function that returns a text of one line in the style of its kind.
 
 A kind is the role of a heading, ``dropped``, ``lost``, ``label``, ``value`` or ``volatile``.
 """
@@ -40,9 +39,9 @@ def unstyled(_kind: str, text: str) -> str:
 
 
 def text_view(view: RequestView, paint: Paint = unstyled) -> str:
-    """Return the cards of a request, each under a rule with its name.
+    """Return the cards of a request, each below a line of dashes with its name.
 
-    ``paint`` returns a text in its style; the values in the spans of the view have one.
+    ``paint`` returns a text in its style.
     """
     return "\n\n".join([_card_text(card, paint) for card in view.cards()])
 
@@ -59,7 +58,7 @@ def _card_text(card: Card, paint: Paint) -> str:
 
 
 def _dropped_line(card: Card) -> str:
-    """Return what was dropped of a message, in tokens, and why."""
+    """Return the line of a part that was dropped from a message: its name, tokens and reason."""
     line = f"─ dropped {card.name}"
     if card.dropped is not None:
         separator = ": " if card.tokens is None else ", "
@@ -95,25 +94,25 @@ def _tinted(piece: Piece, paint: Paint) -> str:
     return "\n".join(texts)
 
 
-# The texts of a message, each once, with a margin that says what wrote its lines.
+# The texts of a message, with a margin that shows the kind and the source line of each row.
 
 MOST = 40
-"""The most rows of a text that are shown."""
+"""The maximum number of rows that are shown of a text."""
 LEAST = 20
-"""The least columns of a text."""
+"""The minimum number of columns for a text."""
 LONGEST = 2_000
-"""The most characters of a line that are shown."""
+"""The maximum number of characters that are shown of a line."""
 WIDEST = 500
-"""The columns of a file name where nothing is cut."""
+"""The maximum number of columns of a file name, even if nothing else is cut."""
 
 STYLES: dict[str, str] = dict(zip(TINTED, TINTED, strict=True))
-"""The style of a text by the kind of its span; any other text has none."""
+"""The style of a text by the kind of its span; a text of another kind has no style."""
 Runs = list[tuple[str, str]]
-"""The texts of a row, each with its kind: empty for a text that has no style."""
+"""The texts of a row, each with its style; ``""`` for none."""
 
 
 class TextRow(NamedTuple):
-    """A row of a text: the kinds of what is in it, the line that wrote it, and its texts."""
+    """A row of a text: the kinds of its spans, the line that wrote it, and its texts."""
 
     kinds: str
     source: str
@@ -121,10 +120,10 @@ class TextRow(NamedTuple):
 
 
 def text_lines(message: MessageView, *, width: int | None, paint: Paint) -> list[str]:
-    """Return the texts of a message; the margin is shown where it changes.
+    """Return the rows of a message; the margin is empty if it would repeat that of the row before.
 
-    Lines fit ``width`` columns. Of a text 40 lines are shown, of a line 2,000 characters. ``paint``
-    returns a text in the style of its kind.
+    Rows fit ``width`` columns. At most 40 lines of a text are shown, and 2,000 characters of a
+    line. ``paint`` returns a text in the style of its kind.
     """
     blocks = (inner for block in message.blocks for inner in block.inner or (block,))
     rows = [row for inner in blocks if inner.spans for row in _rows_of_block(inner)]
@@ -173,7 +172,7 @@ def _text_rows(spans: Sequence[Span]) -> Iterator[TextRow]:
     kinds, source = "", ""
     for line in lines[:MOST]:
         spans_with_text = [span for span, text in line if text.strip()]
-        # The signs around a text, such as those of a list, are not what a reader looks for.
+        # Readers want the kind and line of the text, not of the signs around it, such as ``- ``.
         shown_spans = [
             span for span in spans_with_text if span.kind != "section"
         ] or spans_with_text
@@ -199,7 +198,7 @@ def _lines(spans: Iterable[Span]) -> Iterator[list[tuple[Span, str]]]:
 
 
 def _kind(span: Span) -> str:
-    # In the file of a record it may be any text.
+    # A record from a file may have any text as its kind.
     return visible(span.kind, one_line=True)
 
 
@@ -210,7 +209,7 @@ def _source(span: Span) -> str:
 
 
 def _broken(runs: Runs, free_columns: int) -> Iterator[Runs]:
-    """Yield the texts of a row in rows of at most ``room`` columns, broken after a word."""
+    """Yield the texts of a row in rows of at most ``free_columns``, broken after a word."""
     line: Runs = []
     free_in_row = free_columns
     for text, kind in runs:
@@ -218,7 +217,7 @@ def _broken(runs: Runs, free_columns: int) -> Iterator[Runs]:
         cut_text = f"{text[:LONGEST]}… {rest:,} more characters" if rest > 0 else text
         for word in _words(cut_text, free_columns):
             if columns(word.rstrip()) > free_in_row and line:
-                # Colours would keep a space at the end of a row.
+                # Remove the space at the end of a row, because a style may make it visible.
                 yield [*line[:-1], (line[-1][0].rstrip(), line[-1][1])]
                 line, free_in_row = [], free_columns
             line.append((word, kind))
@@ -229,7 +228,7 @@ def _broken(runs: Runs, free_columns: int) -> Iterator[Runs]:
 
 
 def _words(text: str, free_columns: int) -> Iterator[str]:
-    """Yield the words of a text with the space after each; a long one in pieces."""
+    """Yield the words of a text, each with the space after it; a long word in pieces."""
     for word in text.replace(" ", " \0").split("\0"):
         rest = word
         while columns(rest.rstrip()) > free_columns:
@@ -242,11 +241,11 @@ def _words(text: str, free_columns: int) -> Iterator[str]:
             yield rest
 
 
-# A request as Markdown: escaped, and every text in a code block that it cannot close.
+# A request as Markdown: labels are escaped, and a text is in a code block that it cannot close.
 
 
 def markdown_view(view: RequestView) -> str:
-    """Return the cards of a request, each a part that can be opened and closed."""
+    """Return the cards of a request as Markdown; each can be opened and closed."""
     cards = (*view.notes(), *view.cards())
     return "\n\n".join([f"<p>{_line(view.summary)}</p>", *map(_details, cards)])
 
@@ -268,5 +267,5 @@ def _piece(piece: Piece) -> str:
 
 
 def _line(text: str) -> str:
-    # In an HTML block only HTML has to be escaped; it ends with the first empty line.
+    # In an HTML block of Markdown, only HTML must be escaped. An empty line would end the block.
     return escape(visible(text, one_line=True))

@@ -1,7 +1,8 @@
 """The parts of a request and their tokens, in document order.
 
-The tokens of the parts of a text add up to those of the text. The pieces of a text, counted alone,
-have a slightly different sum: the difference is spread over them.
+Read :class:`TokenPart` first, then :class:`Ledger`, which makes the list. The tokens of the parts
+of a text must add up to those of the text. But if the pieces of a text are counted alone, their sum
+differs slightly. ``_spread`` spreads the difference over them.
 """
 
 from bisect import bisect_left
@@ -53,11 +54,11 @@ from promptdsl.tree.turn_nodes import (
 )
 
 INLINE = (TextNode, ValueNode, TrustedTextNode, VerbatimNode)
-"""The nodes that are text without other parts in it."""
+"""The classes of nodes that are text without containers in it."""
 
 
 def name_of(node: Node) -> str:
-    """Return the name of a node in a report, a word or two."""
+    """Return the name of a node in a report: one or two words."""
     match node:
         case MergedNode():
             return f"{described(node)} (merged)"
@@ -94,13 +95,16 @@ def cache_mark_in(message: Message) -> Cache | None:
 class TokenPart:
     """A part of a request and its tokens, those of all parts in it included.
 
-    ``depth`` is 0 for a part directly in the request. ``what`` names the part, ``path`` is its
-    address, ``source`` the line that wrote it. ``cache`` is the cache mark after it. ``dropped`` is
-    the reason it was left out; then its tokens are in no other part. ``library`` is the section of
-    a library that it is in, the innermost. ``message`` are the indices of the first and the last
-    message that it is in, ``None`` for a part that is in no message, such as a tool.
-    ``assumed`` is ``"size"`` where the size of a picture in it is not known, so that the largest is
-    counted.
+    - ``depth``: 0 for a part directly in the request.
+    - ``what``: the name of the part. ``path``: its address.
+    - ``source``: the line that wrote it.
+    - ``cache``: the cache mark after it.
+    - ``dropped``: the reason why it is not sent. Its tokens are in no other part then.
+    - ``library``: the innermost section of a library that it is in.
+    - ``message``: the indices of the first and the last message that it is in; ``None`` for a part
+      that is in no message, such as a tool.
+    - ``assumed``: ``"size"`` if the size of a picture in it is not known. The largest size is
+      counted then.
 
     >>> from promptdsl import Section, System, render
     >>> report = render(System(Section("role", "You help.")), counter=len).tokens
@@ -122,7 +126,10 @@ class TokenPart:
 
 @attrs.define(eq=False)
 class Ledger:
-    """The parts of a request, and their tokens by section and by the author's line."""
+    """The list of the parts of a request, and the tokens of each section and each line.
+
+    ``messages`` are the tokens of each message.
+    """
 
     report_input: ReportInput
     messages: Sequence[int]
@@ -133,12 +140,15 @@ class Ledger:
     sources: dict[Source, int] = attrs.field(factory=dict[Source, int])
 
     def charge(self, source: Source | None, tokens: int) -> None:
-        """Add tokens to those of a line of the author."""
+        """Add tokens to those of a line of the author's code."""
         if source is not None and tokens:
             self.sources[source] = self.sources.get(source, 0) + tokens
 
     def add_tools(self, total: int) -> None:
-        """Add the tools and the output schema that are sent, which a request begins with."""
+        """Add the tools and the output schema that are sent; a request begins with these.
+
+        ``total`` are the tokens of all of them.
+        """
         prompt, tokens = self.report_input.equipped, self.report_input.tokens
         output = prompt.output
         output_format = output_tokens(output, tokens) if output else 0
@@ -161,13 +171,13 @@ class Ledger:
         self.charge(tool.source, count)
 
     def add_messages(self) -> None:
-        """Add a part for every message, with the parts in it."""
+        """Add a part for every turn and history, and the parts in them."""
         report_input = self.report_input
         first_message = 0
         previous: Node | None = None
         for node, entry in zip(report_input.tree.content, report_input.timeline(), strict=True):
             if isinstance(node, RecordedNode):
-                # A line that runs again writes another history, which begins at its first message.
+                # A line that runs twice writes two histories: the second begins at a lower index.
                 continues = (
                     isinstance(previous, RecordedNode)
                     and previous._at == node._at
@@ -179,7 +189,7 @@ class Ledger:
             first_message, previous = entry.messages, node
 
     def _add_history(self, node: RecordedNode, first_message: int, *, continues: bool) -> None:
-        """Add a history, or more messages of the last history."""
+        """Add a history, or with ``continues`` more messages of the last history."""
         source, end = node.source, first_message + len(node.items)
         total = sum(self.messages[first_message:end])
         if continues:
@@ -204,13 +214,13 @@ class Ledger:
             self.parts.append(TokenPart(1, name, path, tokens, *rest))
 
     def _add_turn(self, node: Node, entry: TimelineEntry, first_message: int) -> None:
-        """Add a turn, with its turns if it is a merged turn."""
+        """Add a turn and the parts in it; a merged turn has its turns in it."""
         source = node.source
         total = sum(self.messages[first_message : entry.messages])
         span = first_message, entry.messages - 1
         cache_mark: Cache | None = mark_of(node.options)
         if cache_mark is None:
-            # The automatic cache marks may be after one of its messages, too.
+            # An automatic cache mark may be in one of its messages.
             sent_messages, lowered_messages = (
                 self.report_input.sent.messages,
                 self.report_input.messages,
@@ -244,9 +254,9 @@ class Ledger:
     def _add_nodes(
         self, turn: WrittenTurn, source: Source | None, span: tuple[int, int], *, depth: int
     ) -> int:
-        """Add the parts of a turn; return the tokens of those directly in it."""
+        """Add the nodes of a turn; return the tokens of the nodes directly in it."""
         tokens, facts = self.report_input.tokens, self.report_input.facts
-        # The tokens before every piece of each page: a result in the turn has its own page.
+        # By the id of a page: the tokens before each piece. A tool result has its own page.
         sums: dict[int, list[int]] = {}
         assumed_pieces: set[tuple[int, int]] = set()
         for page in {
@@ -267,7 +277,7 @@ class Ledger:
         for written_node in turn.nodes:
             node, before = written_node.node, sums[id(written_node.page)]
             parent = top if written_node.parent is None else counted[id(written_node.parent)]
-            # An empty container may begin after all pieces there are.
+            # An empty container may begin after the last piece.
             end = min(written_node.end, len(before) - 1)
             count = before[end] - before[min(written_node.start, end)]
             parent.tokens_inside += count
@@ -302,7 +312,7 @@ class Ledger:
 
 @attrs.define(eq=False)
 class _CountedNode:
-    """A node with its tokens; ``inside`` are those of the nodes directly in it."""
+    """A node with its tokens; ``tokens_inside`` are those of the nodes directly in it."""
 
     depth: int
     source: Source | None
@@ -341,7 +351,7 @@ def span_tokens(
 
 
 def _piece_ends(pieces: Sequence[WrittenPiece], tokens: Tokens) -> Iterator[int]:
-    """Yield the tokens up to the end of every piece: those of the spans in it."""
+    """Yield the tokens up to the end of every piece, as the sum of the spans up to there."""
     text = "".join([piece.text for piece in pieces])
     ends = [0, *accumulate(run.length for run, _ in joined(pieces))]
     counted = [0, *_spread([text[start:end] for start, end in pairwise(ends)], tokens)]
@@ -350,11 +360,11 @@ def _piece_ends(pieces: Sequence[WrittenPiece], tokens: Tokens) -> Iterator[int]
 
 
 def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:
-    """Yield the tokens up to the end of every piece, the last of which are those of the text."""
+    """Yield the tokens up to the end of every piece; the last number is that of the text."""
     total = tokens.of("".join(pieces))
     ends = [0]
     for piece, after in pairwise([*pieces, ""]):
-        # Counted with the white space after it, so that pieces add up.
+        # A piece is counted with the white space after it, because many tokens end with a space.
         counted = piece + after if after.isspace() else piece
         ends.append(ends[-1] + (0 if not piece or piece.isspace() else tokens.of(counted)))
     for end in ends[1:-1]:

@@ -1,6 +1,7 @@
-"""The tokens of a prompt: as text with a row for each of the largest parts, and as a report.
+"""The tokens of a request: the report ``rendered.tokens``, and its text with rows of parts.
 
-The view comes first, then the report that a user gets, and last the count of the total.
+First comes :class:`TokenView`, the text; then :class:`TokenReport`, which a user gets; last
+``total_of``, which counts the total.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,34 +36,34 @@ from promptdsl.tokens import Count, Tokens
 from promptdsl.tokens.count import EXACT
 from promptdsl.tokens.payloads import OWN, REPLY, entry_tokens, has_media, label_of, message_tokens
 
-# Text, terminals and notebooks show the same rows: those of ``token_rows``.
+# Text, terminals and notebooks show the same rows: ``token_rows`` chooses them.
 
 MOST = 20
-"""The most rows of parts that are shown."""
+"""The maximum number of rows of parts that are shown."""
 MOST_DROPPED = 6
-"""How many of them may be dropped parts."""
+"""The maximum number of rows of dropped parts among them."""
 BAR = 10
-"""The width of the bar of all tokens, in characters."""
+"""The width of the bar for a share of 100 %, in characters."""
 _GAP = "  "
 """The space between two columns of a row."""
 _SHARE = len("100.0%")
 _SHARE_AND_BAR = _SHARE + len(_GAP) + BAR
-"""The width of the share and the bar of a row; a dropped part has a word there."""
+"""The width of the share and the bar of a row; a dropped part has the word "dropped" there."""
 DEEPEST = 40
-"""The deepest level with more indentation, so that the output does not grow quadratically."""
+"""The deepest level that is indented more, so that the output does not grow quadratically."""
 WIDEST = 60
-"""The widest name that is padded, in characters."""
+"""The maximum width of the column of names, in columns of a terminal."""
 LEAST_SOURCE = 18
-"""The most columns of a terminal that are kept for the source of a row."""
+"""The columns of a terminal that are reserved for the source of a row, if it needs so many."""
 LITTLE = 8
-"""The tokens around a part that do not count as a text of their own: a frame, a title."""
+"""So few tokens around a part are only its frame or title, not a text of their own."""
 ASSUMED = "size not known: the largest is assumed"
 
 
 class TokenRow(NamedTuple):
-    """A row of a view: a part, or several in each other that have no other parts.
+    """A row of a view: a part, or several nested parts that share the row.
 
-    ``note`` is the reason of a dropped part, or how the size of a picture was counted.
+    ``note`` is the reason why a part was dropped, or how the size of a picture was counted.
     """
 
     depth: int
@@ -75,7 +76,7 @@ class TokenRow(NamedTuple):
 
 @attrs.frozen(eq=False)
 class TokenView:
-    """The tokens of a request: what all views of them show. ``parts`` are all of its parts."""
+    """What views show of the tokens of a request; ``parts`` are all of its parts."""
 
     total: int
     label: str
@@ -84,11 +85,10 @@ class TokenView:
     budget: BudgetUse | None
     parts: Sequence[TokenPart]
     notes: Sequence[str] = ()
-    """A line for each dropped part with a note: the name of the part, and what the step of its cut
-    costs, or the tokens that it lacks to come back."""
+    """A line for each dropped part with a note: its name, and the note of ``Dropped``."""
 
     def size(self) -> str:
-        """Return the total in words, and that it is an estimate if it is one."""
+        """Return the total in words, with "about" for an estimate."""
         if not self.label.startswith("estimate"):
             return f"{self.total:,} tokens: {on_one_line(self.label)}"
         if self.typical is None:
@@ -108,11 +108,11 @@ class TokenView:
         width: int | None = None,
         strike: bool = False,
     ) -> str:
-        """Return the budget, the total, and the rows of ``parts``, all by default.
+        """Return the budget, the total, and the rows of ``parts`` (by default of all parts).
 
-        Rows fit ``width`` columns: paths are cut from their left, then left out. Without it,
-        nothing is cut. With ``strike`` the names of dropped parts are struck through, by the codes
-        of a terminal.
+        Rows fit ``width`` columns: paths are first cut at their left, then left out. Without it,
+        nothing is cut. With ``strike``, the names of dropped parts are struck through (with the
+        codes of a terminal).
         """
         lines = [] if self.budget is None else [self.budget.line(), self.budget.bar()]
         lines.append(self.size())
@@ -131,10 +131,10 @@ class TokenView:
 def token_rows(
     parts: Sequence[TokenPart], limit: int | None = MOST
 ) -> tuple[list[TokenRow], list[str]]:
-    """Return the rows of the largest parts in written order, and lines about all others.
+    """Return the rows of the largest parts in document order, and lines about all other parts.
 
-    A part shares its row with the only part in it, if that is nearly all of it. Parts of no tokens
-    are left out.
+    A part shares its row with the only part in it, if that one has nearly all of its tokens. Parts
+    without tokens are left out.
     """
     groups = _grouped(parts)
     chosen = {-1, *_chosen(groups, limit)}
@@ -143,7 +143,7 @@ def token_rows(
     dropped_sizes: list[int] = []
     depths: dict[int, int] = {-1: 0}
     for index, group in enumerate(groups):
-        # The depth is the number of the rows around it that are shown.
+        # The depth of a row is the number of shown rows around it.
         depth = depths[group.parent]
         depths[index] = depth + (index in chosen)
         if index in chosen:
@@ -191,7 +191,7 @@ class _Group:
 
 
 def _grouped(parts: Sequence[TokenPart]) -> list[_Group]:
-    """Return the parts by their rows, in their order."""
+    """Return the parts in groups, one for each row, in document order."""
     is_kept = [part.tokens > 0 or part.dropped is not None for part in parts]
     parents = _kept_parents(parts, is_kept)
     only_children = _only_children(parents, is_kept)
@@ -203,7 +203,7 @@ def _grouped(parts: Sequence[TokenPart]) -> list[_Group]:
         if not is_kept[index]:
             group_of[index] = parent_group
             if part.cache and groups:
-                # The mark of a breakpoint stands after the part before it.
+                # The cache mark of a breakpoint is shown at the part before it.
                 groups[-1].names[-1] += _cached(part)
             continue
         is_only = only_children[parent] == index and part.dropped is None
@@ -218,17 +218,17 @@ def _grouped(parts: Sequence[TokenPart]) -> list[_Group]:
 
 
 def _kept_parents(parts: Sequence[TokenPart], is_kept: Sequence[bool]) -> list[int]:
-    """Return for each part the index of the kept part around it, -1 for none."""
+    """Return, for each part, the index of the part around it that is not left out, or -1."""
     parents, _ = nested([part.depth for part in parts])
     for index, parent in enumerate(parents):
-        # The parts in one that is left out stand in the part around that.
+        # If the part around it is left out, take the part around that one.
         if parent >= 0 and not is_kept[parent]:
             parents[index] = parents[parent]
     return parents
 
 
 def _only_children(parents: Sequence[int], is_kept: Sequence[bool]) -> dict[int, int]:
-    """Return by parent the index of the only kept part in it, -1 if there are several."""
+    """Return, by parent, the index of its only child that is not left out, or -1 for several."""
     only_children: dict[int, int] = {}
     for index, parent in enumerate(parents):
         if is_kept[index]:
@@ -237,15 +237,15 @@ def _only_children(parents: Sequence[int], is_kept: Sequence[bool]) -> dict[int,
 
 
 def _is_nearly_all(part: TokenPart, outer: TokenPart) -> bool:
-    """Return whether the part around another has no text of its own, or little."""
+    """Return whether ``outer`` has no or little text besides the part in it."""
     return outer.dropped is None and outer.tokens - part.tokens <= max(LITTLE, outer.tokens / 10)
 
 
 def _chosen(groups: Sequence[_Group], limit: int | None) -> set[int]:
-    """Return the indices of at most ``most`` groups that are shown.
+    """Return the indices of at most ``limit`` groups that are shown.
 
-    These are the largest dropped ones, and the largest of those that are sent, with those around
-    them.
+    These are the largest dropped groups, and the largest groups that are sent, with the groups
+    around them.
     """
     if limit is None or len(groups) <= limit:
         return {*range(len(groups))}
@@ -255,14 +255,14 @@ def _chosen(groups: Sequence[_Group], limit: int | None) -> set[int]:
     sizes: dict[int, int] = {}
     for index, group in enumerate(groups):
         if not group.is_dropped:
-            # A group counts as no larger than the one around it, so the outer one is chosen first.
+            # No group counts as larger than the group around it: so that one is chosen first.
             sizes[index] = min(group.tokens, sizes.get(group.parent, group.tokens))
     largest = sorted(sizes, key=lambda index: -sizes[index])
     return chosen | {*largest[: limit - len(chosen)]}
 
 
 def _part_names(parts: Sequence[TokenPart]) -> Iterator[str]:
-    """Yield the names of parts, with the address where the name does not contain it."""
+    """Yield the names of parts, with the address if the name does not contain it."""
     paths: list[str] = []
     for part in parts:
         del paths[part.depth :]
@@ -305,7 +305,7 @@ def _row_lines(
     if width is not None:
         source_width = min(file_columns(row.source for row in rows), LEAST_SOURCE)
         name_width = min(name_width, max(width - name_start - len(_GAP) - source_width, 12))
-        # The name of a row with nothing after it may be as wide as the line.
+        # If nothing follows the name, it may be as wide as the rest of the line.
         widths = [name_width if row.source or row.note else width - name_start for row in rows]
         names = [
             _cut_name(name, name_limit) for name, name_limit in zip(names, widths, strict=True)
@@ -332,9 +332,9 @@ def _row_lines(
 def _fitted_lines(
     begin: str, row: TokenRow, *, free_columns: int, indent: int, width: int
 ) -> Iterator[str]:
-    """Yield the line of a row that ends with its source and its note, in ``room`` columns.
+    """Yield the line of a row; its source and its note must fit into ``free_columns``.
 
-    A note for which there is no room has lines of its own, below the name.
+    A note that does not fit has lines of its own, below the name.
     """
     source_columns = free_columns - len(_GAP) - columns(row.note)
     if columns(row.source) <= source_columns:
@@ -345,13 +345,13 @@ def _fitted_lines(
         margin = " " * min(indent, width // 2)
         note_width = width - len(margin)
         if not row.note.isascii():
-            # The characters of another script may have two columns each.
+            # Characters of other scripts may be two columns wide.
             note_width //= 2
         yield from (f"{margin}{line}" for line in wrap(row.note, note_width))
 
 
 def _line(*texts: str) -> str:
-    """Return the texts of a row that are not empty as a line."""
+    """Return the texts of a row as a line; empty texts are left out."""
     return _GAP.join(filter(None, texts)).rstrip()
 
 
@@ -361,9 +361,10 @@ def _line(*texts: str) -> str:
 def shown_parts(
     parts: Sequence[JsonDict], *, depth: int | None, largest_first: bool
 ) -> list[JsonDict]:
-    """Return the parts of ``depth`` levels of a record, in its order.
+    """Return the parts of a record down to ``depth`` levels, in document order.
 
-    With ``largest_first`` the largest of siblings is the first, and dropped ones are the last.
+    With ``largest_first``, siblings are sorted by their tokens, the largest first; dropped parts
+    come last.
     """
     if largest_first:
         children: dict[int, list[int]] = {}
@@ -375,7 +376,7 @@ def shown_parts(
         while index_stack:
             index = index_stack.pop()
             ordered.append(index)
-            # The last index in the list is the next one that is taken.
+            # ``pop`` takes the last index of the stack first.
             keys = sorted(
                 ("dropped" not in parts[n], parts[n]["tokens"], -n) for n in children.get(index, ())
             )
@@ -385,10 +386,10 @@ def shown_parts(
 
 
 class TokenReport:
-    """The tokens of a request and its parts; an estimate is rounded up, so that it is enough.
+    """The tokens of a request and its parts; an estimate is rounded up, to be on the safe side.
 
     ``total`` is counted at once, everything else when it is first read. ``str(report)`` shows
-    the budget, the largest parts and the dropped parts; on a terminal its lines fit the width.
+    the budget, the largest parts and the dropped parts; on a terminal, its lines fit the width.
 
     >>> from promptdsl import Timeline, User, render
     >>> report = render(Timeline(User("One two.")), counter=lambda text: len(text.split())).tokens
@@ -429,7 +430,7 @@ class TokenReport:
 
     @cached_property
     def tools(self) -> int:
-        """The tokens of the tools and of the output schema that are sent."""
+        """The tokens of the tools and the output schema that are sent."""
         return definition_tokens(
             self._report_input.equipped, self._tokens, self._report_input.facts
         )
@@ -438,8 +439,8 @@ class TokenReport:
     def frame(self) -> int:
         """The tokens of the target's own text, such as the frame of the reply.
 
-        Below 0, it is what the target saves, as one that joins messages; then ``parts`` leaves it
-        out.
+        A negative number is what the target saves, for example because it joins messages. Then
+        ``parts`` leaves it out.
         """
         return self.total - sum(self.messages) - self.tools
 
@@ -448,7 +449,7 @@ class TokenReport:
 
     @property
     def savings(self) -> str:
-        """The tokens that the target's own text saves, in words; empty where it saves nothing."""
+        """The tokens that the target's own text saves, in words; ``""`` if it saves nothing."""
         return f"{OWN} saves {-self.frame:,} tokens" if self.frame < 0 else ""
 
     @property
@@ -460,7 +461,7 @@ class TokenReport:
     def spans(self) -> tuple[int, ...]:
         """The tokens of each of ``rendered.spans()``, in the same order.
 
-        Those of the spans of one text add up to the tokens of the text.
+        The tokens of the spans of a text add up to the tokens of the text.
         """
         report_input = self._report_input
         return tuple(
@@ -471,17 +472,17 @@ class TokenReport:
 
     @property
     def sources(self) -> Mapping[Source, int]:
-        """The tokens by the line that wrote them: messages and tools."""
+        """The tokens of messages and tools, by the line that wrote them."""
         return MappingProxyType(self._ledger.sources)
 
     @cached_property
     def parts(self) -> tuple[TokenPart, ...]:
-        """All parts in the order of the request; dropped ones where their author wrote them."""
+        """All parts in the order of the request; dropped parts where their author wrote them."""
         return tuple(with_dropped(self._ledger.parts, self.placed))
 
     @cached_property
     def placed(self) -> tuple[PlacedPart, ...]:
-        """Where the dropped parts stood among the other parts."""
+        """The dropped parts, and where they were among the other parts."""
         ledger, stages = self._ledger, self._report_input.stages
         dropped = self._report_input.dropped()
         written_tree, fitted_tree = stages["read"], stages["fit"]
@@ -506,7 +507,7 @@ class TokenReport:
 
     @cached_property
     def view(self) -> TokenView:
-        """What views of the tokens show."""
+        """What views show of the tokens."""
         budget = self._report_input.budget_use(self.total)
         noted = (part for part in self._report_input.dropped() if part.note)
         notes = [f"{named(part.what, part.path)}: {part.note}" for part in noted]
@@ -550,7 +551,7 @@ def _total(report_input: ReportInput, tokens: Tokens) -> tuple[int, str]:
 
 
 class _LabelledTokens(Tokens):
-    """A counter with the counts of another counter, and the label of its least exact count."""
+    """A counter that counts like another one; its label is that of the least exact count so far."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -570,7 +571,7 @@ class _LabelledTokens(Tokens):
 
 
 class _TypicalTokens(_LabelledTokens):
-    """A counter of the usual tokens of texts, without rounding up."""
+    """A counter of the usual tokens of texts; it does not round up."""
 
     def of(self, text: str, /) -> int:
         return self._tokens.typical(text)
