@@ -1,6 +1,6 @@
 """Lazies and budgets: call the functions of lazies, and fit the tree into its budget.
 
-``render.py`` imports this file only if a prompt has a lazy, a budget, a limit or alternatives.
+``render.py`` imports this file only for prompts that need it.
 """
 
 from collections.abc import Callable, Iterable, Sequence

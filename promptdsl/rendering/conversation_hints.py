@@ -46,8 +46,8 @@ def end_hints(
 
     There is no hint in these cases:
 
-    - the request has an event and no empty ``User``: the model answers the event;
-    - a developer turn or a grounding follows the answer;
+    - the conversation has only an event, and no empty ``User``: the model answers the event;
+    - an event, a developer turn or a grounding follows the answer;
     - the provider paused the answer: it is sent back unchanged;
     - calls are open, or the model continues an answer (``prefill``).
     """

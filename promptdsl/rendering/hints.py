@@ -79,7 +79,7 @@ def _kept_keys(node: RecordedNode) -> Iterator[tuple[str, str]]:
 def hints_in(root: Node) -> list[Loss]:
     """Return a hint for each line with a node that has the mask ``HINTED``.
 
-    There is none for a node inside another such node.
+    A node inside another such node has no hint.
     """
     hints: dict[object, Loss] = {}
     node_stack = [root]
@@ -200,7 +200,7 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     - A mapping of variables may be for several templates, also of other prompts. So a key that no
       template uses is a hint only if the text has a placeholder of another kind for it.
     - If a template that was passed as text uses none of its variables, that is one hint for all of
-      them. There is none if another template uses a key of the same mapping.
+      them. It is no hint if another template uses a key of the same mapping.
 
     What a template uses is known only if it was rendered: the others count as using everything.
     """

@@ -1,4 +1,4 @@
-"""The losses of a ``Rendered``: where each is in the prompt, and which ones Python warns about.
+"""The losses of a ``Rendered``: where each is in the prompt, and the warnings about them.
 
 First come the errors of a ``Rendered``, then ``losses_with_lines`` and ``counted_losses``, then
 ``warn_of_losses``.

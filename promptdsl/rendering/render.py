@@ -134,15 +134,15 @@ def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions
     >>> rendered.to_anthropic()["messages"]
     [{'role': 'user', 'content': [{'type': 'text', 'text': 'Where is my order?'}]}]
 
-    ``tree`` is a Timeline, a turn, Section or Fragment alone, or a :class:`Prompt` that was read
+    ``tree`` is a Timeline, a single turn, Section or Fragment, or a :class:`Prompt` that was read
     from a payload. The options:
 
     - ``model``, ``provider``: the target. Providers are ``openai``, ``openai_responses``,
       ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``; the name
       of a known model is enough. Without both, ``payload()`` is an error, but
       ``to_anthropic()`` and the others work.
-    - ``budget``: the most tokens of the request, ``"window"`` for the context window of the model;
-      by default there is no limit. ``reserve`` of them stay free for the answer (0).
+    - ``budget``: the maximum tokens of the request, or ``"window"`` for the context window of the
+      model; by default there is no limit. ``reserve`` of them stay free for the answer (0).
     - ``counter``: a token counter instead of the one for the model.
     - ``transformation``: the roles of events and groundings, and how they are written.
     - ``audience``: ``"model"`` (the default) or ``"people"``.
@@ -151,9 +151,9 @@ def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions
       turn, where the target has such marks; by default only marks of the author are sent.
     - ``tool_choice``: ``"auto"``, ``"none"``, ``"required"`` or the name of a tool to call.
     - ``media_roots``: the folders in which a path from data may be read; none by default.
-    - ``media_loader``: a function from an address to the bytes there, called once for each address
-      of an attachment that the target takes as bytes only, also of one that a budget drops; by
-      default such an attachment is a loss.
+    - ``media_loader``: a function that returns the bytes at an address. It is called once for each
+      address of an attachment that the target takes only as bytes, even if a budget drops the
+      attachment. By default such an attachment is a loss.
     - ``chat_template``: the Jinja template of an open model: its text, a :class:`ChatTemplate`, or
       a tokenizer with a template.
     - ``hints``: with ``False``, the result has no hints (``True``).
@@ -181,10 +181,10 @@ def arender(
     >>> asyncio.run(arender(prompt)).messages[0].text
     'sunny'
 
-    The options are those of :func:`render`; ``media_loader`` may be asynchronous, too, and loads
-    all addresses concurrently. The results of lazies are in document order. When lazies fail, all
-    are awaited, and the error of the first failed lazy in the document is raised. A wrong argument
-    raises at the call, before anything is awaited.
+    The options are those of :func:`render`. ``media_loader`` may be asynchronous, too, and loads
+    all addresses concurrently. The results of lazies are in document order. If lazies fail, all are
+    awaited first; then the error of the first failed lazy in the document is raised. A wrong
+    argument raises at the call, before anything is awaited.
     """
     request = checked_request(arender, tree, surplus, options, waits=True)
     facts_of(request)

@@ -97,7 +97,7 @@ def _in_its_mode(node: OutputNode, facts: ModelFacts) -> OutputNode:
 
 
 def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
-    """Put a cache mark on the last turn with content; return whether there is one that takes it."""
+    """Put a cache mark on the last turn with content; return whether a turn takes it."""
     for index in range(len(turns) - 1, -1, -1):
         turn = turns[index]
         if isinstance(turn, RecordedNode):

@@ -185,7 +185,7 @@ class Card(NamedTuple):
 
     @property
     def style(self) -> str:
-        """The kind of the card for colours: the role of a message as it is sent."""
+        """The kind of the card for colours: the role that a message is sent in."""
         return self.sent_as or self.what
 
     @property
@@ -241,7 +241,7 @@ class MessageView(NamedTuple):
 
     @property
     def style(self) -> str:
-        """The kind of its heading for colours: its role as it is sent."""
+        """The kind of its heading for colours: the role that it is sent in."""
         return self.sent_as or self.message.role
 
 

@@ -151,7 +151,7 @@ class _Contents:
 
 
 class _Unknown(dict[str, Any]):
-    """Values that are not kept, because lines of two files without ids cannot be told apart."""
+    """Values that are not kept, because lines without a file id may be of either of two files."""
 
     def __setitem__(self, key: str, value: Any) -> None:
         """Keep nothing."""

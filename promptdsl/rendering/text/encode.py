@@ -56,7 +56,7 @@ _UNSURE = re.compile(r"\s*<|[\s>*+\-.)\d]+(?:```|~~~)")
 class PartLines:
     """The author's texts in one text, with ``None`` for each value; ``opening`` is before them.
 
-    It finds which code fences, comments and raw HTML elements are open at a value.
+    It also knows whether these texts have code fences, comments or raw HTML elements.
     """
 
     def __init__(self, texts: Sequence[str | None], opening: str) -> None:

@@ -63,18 +63,20 @@ from promptdsl.tree.turn_nodes import CacheBreakpointNode
 # Text.
 
 
-def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, parent: OpenNode) -> None:
+def write_strings(
+    state: TextState, children: tuple[Child, ...], node: Node, parent: OpenNode
+) -> None:
     """Write strings and values as one text; report its losses for ``node``."""
     page, note = state.page, partial(state.note, node)
     follows = not page.openings and page.written_count == state.fences.page_count
     encode = partial(texts_in, fences=state.fences, opening=page.opening, follows=follows)
     if parent.joined_texts is None:
-        texts = encode(parts, parent.rules, note=note)
-        text, kind = "".join(texts), kind_of(parts, texts, parent.rules)
+        texts = encode(children, parent.rules, note=note)
+        text, kind = "".join(texts), kind_of(children, texts, parent.rules)
     else:
         text, kind, gap = parent.joined_texts.take(parent.rules, encode)
         if parent.joined_texts.lost:  # encoded alone, a text reports its own losses
-            texts_in(parts, parent.rules, state.fences, note)
+            texts_in(children, parent.rules, state.fences, note)
         if gap is not None and page.gap:
             page.gap = margin(parent.margin.prefix, gap).gap
     page.write(text, kind, parent.margin)

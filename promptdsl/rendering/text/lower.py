@@ -115,7 +115,7 @@ class Lowering:
         self.config = config
         self.mapped_roles = {"event": config.event_role, "request": config.ephemeral_role}
         self.unencoded, self.unencoded_turns = SPOKEN, SPOKEN_TURNS
-        """The mask of turns whose text is sent as it is, and the kinds and roles of such turns."""
+        """The mask of turns whose text is sent unchanged, and the kinds and roles of such turns."""
         guards = literals = frozenset[str]()
         if config.guard_conversation:
             guards, literals = config.tags, config.literals
@@ -374,7 +374,7 @@ def _rules_by_label(
 
 
 SPOKEN_TURNS = frozenset[tuple[str, str]]({("written", "user"), ("written", "assistant")})
-"""The kinds and roles of the turns of users and assistants, recorded ones left out."""
+"""The kinds and roles of the turns of users and assistants, without recorded turns."""
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
 LABEL_OF = {"event": "event", "request": "ephemeral"}
 """The role as the author wrote it, by the kind of a turn, where another role may be sent."""

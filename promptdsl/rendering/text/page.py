@@ -42,8 +42,8 @@ from promptdsl.tree.turn_nodes import FragmentNode, NoteNode
 
 # Neighbouring texts in a container with a separator that the author chose.
 
-Parts: TypeAlias = "tuple[Child, ...]"
-"""The strings and values of one text."""
+TextChildren: TypeAlias = "tuple[Child, ...]"
+"""The strings and values that are the children of one text."""
 
 
 class JoinedTexts:
@@ -53,7 +53,7 @@ class JoinedTexts:
     one, and may complete a tag that the value begins.
     """
 
-    def __init__(self, content: Parts, separator: str) -> None:
+    def __init__(self, content: TextChildren, separator: str) -> None:
         self._separator = separator
         self._rows = _rows(content)
         self._encoded: deque[tuple[str, PieceKind]] = deque()
@@ -70,7 +70,7 @@ class JoinedTexts:
         """
         if not self._encoded:
             self._follows = False
-            row = [dedented(parts, rules) for parts in next(self._rows)]
+            row = [dedented(children, rules) for children in next(self._rows)]
             self._encoded += self._as_one(row, rules, encode)
         text, kind = self._encoded.popleft()
         gap = self._separator if self._follows else None
@@ -78,22 +78,22 @@ class JoinedTexts:
         return text, kind, gap
 
     def _as_one(
-        self, row: list[Parts], rules: StringRules, encode: Callable[..., list[str]]
+        self, row: list[TextChildren], rules: StringRules, encode: Callable[..., list[str]]
     ) -> Iterator[tuple[str, PieceKind]]:
         """Yield the texts of a row, each with its kind; they are encoded as one joined text."""
         separator = make(TrustedTextNode, text=self._separator)
-        parts: list[Child] = []
+        children: list[Child] = []
         locations: list[tuple[int, int]] = []
         follows = False
         for text in row:
             if any(map(text_of, text)):  # an empty text has no separator
-                parts += (separator,) if follows else ()
+                children += (separator,) if follows else ()
                 follows = True
-            locations.append((len(parts), len(parts) + len(text)))
-            parts += text
-        texts = encode(tuple(parts), rules=rules, note=self.lost.append)
+            locations.append((len(children), len(children) + len(text)))
+            children += text
+        texts = encode(tuple(children), rules=rules, note=self.lost.append)
         for first, end in locations:
-            yield "".join(texts[first:end]), kind_of(parts[first:end], texts[first:end], rules)
+            yield "".join(texts[first:end]), kind_of(children[first:end], texts[first:end], rules)
 
 
 def is_own_block(node: Child) -> bool:
@@ -105,9 +105,9 @@ _WRITES = CACHE | RESULT << SHIFT
 """The bits of a node that ends a row of texts although it may have no content."""
 
 
-def _rows(content: Parts) -> Iterator[list[Parts]]:
+def _rows(content: TextChildren) -> Iterator[list[TextChildren]]:
     """Yield the rows of neighbouring texts, in the order in which they are written."""
-    row: list[Parts] = []
+    row: list[TextChildren] = []
     node_stack = [*reversed(content)]
     while node_stack:
         node = node_stack.pop()
@@ -365,11 +365,11 @@ def _indented(
     position, index = 0, 0
     for run in runs_of(length, kind):
         position += run.length
-        added = 0
+        added_length = 0
         while index < len(additions) and additions[index][0] <= position:
-            added += additions[index][1]
+            added_length += additions[index][1]
             index += 1
-        indented.append(run._replace(length=run.length + added))
+        indented.append(run._replace(length=run.length + added_length))
     return indented
 
 

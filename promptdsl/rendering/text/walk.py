@@ -365,20 +365,20 @@ def _open_text(_state: TextState, _node: Node, open_node: OpenNode, frame: TextF
 
 def _is_text_only(side: Child) -> bool:
     """Return whether a side of an example is only text, which can follow its name on the line."""
-    return all(isinstance(child, str) or child._is_prose for child in _leaves_in((side,)))
+    return all(isinstance(child, str) or child._is_prose for child in _ungrouped((side,)))
 
 
 def _begins_with_text(item: ItemNode) -> bool:
     """Return whether an item begins with text, which can follow a box on the line."""
-    for child in _leaves_in(item.content):
+    for child in _ungrouped(item.content):
         is_prose = isinstance(child, str) or child._is_prose
         if not is_prose or has_content((child,)):
             return is_prose
     return True
 
 
-def _leaves_in(content: tuple[Child, ...]) -> Iterator[Child]:
-    """Yield the children of a content; of a fragment, a note or a side, yield the children."""
+def _ungrouped(content: tuple[Child, ...]) -> Iterator[Child]:
+    """Yield the children of a content; a fragment, note or side is replaced by its children."""
     pending = [*reversed(content)]
     while pending:
         child = pending.pop()
@@ -435,7 +435,7 @@ SIDE_BY_SIDE = frozenset(
 """The kinds of children that are one text or one block in a conversation."""
 
 
-def parts_of(text: Child) -> tuple[Child, ...]:
+def children_of(text: Child) -> tuple[Child, ...]:
     """Return the strings and values of a text."""
     return text.content if isinstance(text, TextNode) else (text,)
 
@@ -464,10 +464,10 @@ def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
             page.block(sent_block(child, state.setting.media_roots, rules), rules.kind)
             follows = False
         else:
-            parts = parts_of(child)
+            children = children_of(child)
             note = partial(_report, state.report, node)
-            texts = texts_in(parts, rules, fences, note, follows=follows)
-            page.write("".join(texts), kind_of(parts, texts, rules), NO_INDENT)
+            texts = texts_in(children, rules, fences, note, follows=follows)
+            page.write("".join(texts), kind_of(children, texts, rules), NO_INDENT)
             page.flush()
             follows = True
         page.node_number = -1
