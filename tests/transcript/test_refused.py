@@ -456,7 +456,7 @@ FILLED = [
 PRUNED = ["user 1", "assistant Look. b", "tool b", "user 2", "user 3", "assistant  a", "tool a"]
 
 
-LEFT_OUT = "a call or a result is left out, as"
+LEFT_OUT = "a call or a result is left out, because"
 TOLD = {
     "fill": (
         f"history[6]: {LEFT_OUT} no call before it has its id",

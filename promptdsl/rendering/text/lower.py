@@ -168,12 +168,12 @@ class Lowering:
         if turn.options is not DEFAULTS or self.setting.text_format.tagged:
             return False
         layout = self.layout
-        before = len(layout.ends), len(layout.nodes)
+        counts_before = len(layout.ends), len(layout.nodes)
         text = instructions(layout, turn)
         if text:
             index = self.counts["system"]
             self.counts["system"] = index + 1
-            layout.turns.append((len(layout.entries), turn, "system", index, None, *before))
+            layout.turns.append((len(layout.entries), turn, "system", index, None, *counts_before))
             self.messages.append(spoken("system", text, turn, index))
         return bool(text)
 
@@ -245,7 +245,7 @@ class Lowering:
         self.counts[label] += 1
         report = partial(self._report, turn, head, index)
         layout = self.layout
-        before = len(layout.ends), len(layout.nodes)
+        counts_before = len(layout.ends), len(layout.nodes)
         author_tags = partial(self._author_tags, turn)
         text = TurnText(
             Page(layout), self.setting, rules, author_tags, self.config.literals, report
@@ -263,7 +263,7 @@ class Lowering:
         if self.mapped_roles.get(turn.kind, turn.role) != turn.role:
             why = "no instruction can hold an attachment, so it is sent in a user turn"
             report(hint("fenced_turn", f"{turn._word} as an instruction", why, source=turn.source))
-        layout.turns.append((len(layout.entries), turn, head, index, blocks, *before))
+        layout.turns.append((len(layout.entries), turn, head, index, blocks, *counts_before))
         if isinstance(turn, ConsolidatedNode):
             return LoweredTurn(blocks, tuple(system_origins(turn)), details)
         return LoweredTurn(blocks, (origin,), details)
@@ -326,8 +326,8 @@ class Lowering:
     def _recorded_turn(self, node: RecordedNode) -> LoweredTurn:
         (recorded,) = self.recorded(node)
         layout = self.layout
-        before = len(layout.ends), len(layout.nodes)
-        noted = (len(layout.entries), node, "history", node.start, recorded.content, *before)
+        counts_before = len(layout.ends), len(layout.nodes)
+        noted = (len(layout.entries), node, "history", node.start, recorded.content, *counts_before)
         layout.turns.append(noted)
         unplaced = ("history", node.start, node._at, recorded._details, ())
         origins = recorded._origins or (unplaced,)

@@ -76,10 +76,10 @@ from promptdsl.tree.turn_nodes import (
 
 LISTS = (ListNode, ChecklistNode)
 _ITEMS = (ItemNode, ExampleSideNode)
-_ENTRIES = (FragmentNode, ItemNode, NoteNode)
+_ITEM_LIKE = (FragmentNode, ItemNode, NoteNode)
 _GROUPS = (FragmentNode, NoteNode, ExampleSideNode)
-_CONTAINERS_OF_KEYS = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
-"""The nodes without a frame: only their children are written."""
+_WITHOUT_FRAME = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
+"""The classes of nodes without a frame: only their children are written."""
 
 ONLY_TITLED = "it has a title but no content"
 """The reason of the hint for a container that is left out; it is reported once per source line."""
@@ -132,12 +132,15 @@ class TurnWalk(TextState):
         """Write a tool result, whose blocks are on a page of their own."""
         page, layout = self.page, self.page.layout
         page.end_text()
-        setting, before = self.setting._replace(text_format=parent.text_format), len(layout.ends)
+        setting, block_count = (
+            self.setting._replace(text_format=parent.text_format),
+            len(layout.ends),
+        )
         page_of_result = Page(layout, page.node_number)
         result_text = self.text._replace(page=page_of_result, setting=setting)
         TurnWalk(result_text, node, self.fences).write()
         content = page_of_result.finish()
-        layout.results[len(layout.ends)] = before
+        layout.results[len(layout.ends)] = block_count
         name, cache_mark = node.options.name, mark_of(node.options)
         error = (node.is_error, node.error_type)
         result = ToolResultBlock(node.tool_use_id, content, name, *error, cache_mark)
@@ -172,10 +175,10 @@ def write_opening(state: TextState, node: Node, parent: OpenNode) -> None:
         node_number=page.node_number,
     )
     state.open_nodes.append(open_node)
-    container = CONTAINERS.get(node._node)
-    if container is not None:
-        opening = container.frame(open_node.text_format, node)
-        frame = open_node.frame = container.write(state, node, open_node, opening)
+    framed = CONTAINERS.get(node._node)
+    if framed is not None:
+        opening = framed.frame(open_node.text_format, node)
+        frame = open_node.frame = framed.write(state, node, open_node, opening)
         open_node.in_item, outer = isinstance(node, _ITEMS), open_node.margin
         open_node.margin = deeper(outer, frame.prefix, frame.between)
         open_node.separate(outer)
@@ -184,7 +187,7 @@ def write_opening(state: TextState, node: Node, parent: OpenNode) -> None:
         state.fences.open(open_node.tags)
         if node.options.encoding:
             open_node.rules = open_node.rules.encoded_by(node.options.encoding)
-    elif isinstance(node, _CONTAINERS_OF_KEYS):
+    elif isinstance(node, _WITHOUT_FRAME):
         if isinstance(node, FormatNode):
             open_node.text_format = FORMATS[node.format]
         open_node.listing, open_node.joined_texts = parent.listing, parent.joined_texts
@@ -199,7 +202,7 @@ def open_item(state: TextState, child: Child, parent: OpenNode, listing: OpenLis
     if isinstance(child, FormatNode):
         if FORMATS[child.format] is parent.text_format:
             return False
-    elif isinstance(child, _ENTRIES) or (isinstance(child, LISTS) and listing.items):
+    elif isinstance(child, _ITEM_LIKE) or (isinstance(child, LISTS) and listing.items):
         return False
     write_opening(state, make(ItemNode, (child,), at=parent.node, done=None), parent)
     return True
