@@ -189,8 +189,8 @@ def node_of_block(
 def warn_of_losses(losses: Iterable[Loss], reader: SpanReader) -> None:
     """Warn of each block, tool and output schema of the author that is not sent.
 
-    There is no warning for recorded messages and for tools of a recorded payload, because they are
-    data, and none for single characters that are replaced.
+    There is no warning for recorded messages and for tools of a recorded payload: they are data.
+    There is none for single characters that are replaced, either.
     """
     for loss in losses:
         source = _author_line(loss, reader) if loss.kind == "content" else None

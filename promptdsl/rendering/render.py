@@ -158,10 +158,14 @@ def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions
       a tokenizer with a template.
     - ``hints``: with ``False``, the result has no hints (``True``).
 
-    Raises a :class:`PromptError` that names the author's line: for a tree that is not finished, a
-    wrong option or configuration, calls and results that do not pair, an attachment or template
-    that cannot be read or loaded, a ``Lazy`` with an async function, parts that have to stay but
-    exceed the budget (:class:`BudgetError`), and with ``strict=True`` a :class:`LossError`.
+    Raises a :class:`PromptError` that names the author's line:
+
+    - for a tree that is not finished, and for a wrong option or configuration;
+    - for calls and results that do not pair;
+    - for an attachment or template that cannot be read or loaded;
+    - for a ``Lazy`` with an async function;
+    - for parts that have to stay but exceed the budget (:class:`BudgetError`);
+    - with ``strict=True`` for a loss (:class:`LossError`).
     """
     request = checked_request(render, tree, surplus, options)
     return _rendered(_root(tree), request, partial(_call_lazies, request))

@@ -91,10 +91,10 @@ class ReportInput:
     def sent_blocks(self) -> list[list[JsonDict | None]] | None:
         """Return, for each message, how each of its blocks is sent; ``None`` if it is not sent.
 
-        A block has the ``role`` that it is sent in, and in ``message`` the index of its message in
-        the payload (``None`` for separate system text). A tool result has the same for the blocks
-        in it, in ``inner``. The result is ``None`` without a target, with open calls, and if the
-        payload cannot be written again.
+        ``role`` is the role that it is sent in. ``message`` is the index of its message in the
+        payload, ``None`` for separate system text. ``inner`` has the same for the blocks in a tool
+        result. The result is ``None`` without a target, with open calls, and if the payload cannot
+        be written again.
         """
         messages = self.sent.messages
         if not self.can_be_sent:

@@ -229,8 +229,12 @@ class LayoutReader:
         return turn
 
     def _page(self, first: int, end: int, blocks: Sequence[Block]) -> "WrittenPage":
-        """Return the page of some blocks; blocks in a tool result are on another page in it."""
+        """Return the page of the blocks from ``first`` to before ``end``.
+
+        The blocks in a tool result have their own page, in ``results``.
+        """
         numbers: list[int] = []
+        # Backwards, because the blocks in a tool result were noted directly before it.
         while end > first:
             numbers.append(end - 1)
             end = self.layout.results.get(end - 1, end - 1)
@@ -252,6 +256,7 @@ class LayoutReader:
     ) -> "dict[int, WrittenNode]":
         """Return the nodes in a turn by their numbers; ``outer`` is the page of the turn."""
         layout = self.layout
+        # By the number of a node: the page of its children. A tool result has its own page.
         pages = {-1: outer}
         for location, page in outer.results.items():
             result = self._pieces(outer.numbers[location])
@@ -264,11 +269,13 @@ class LayoutReader:
             start = bisect_left(page.pieces, layout.starts[number])
             node, parent = layout.nodes[number], nodes.get(parent_number)
             nodes[number] = written_node(node, turn, parent, page, start=start)
+        # A node ends after the last piece that it wrote, or that a node in it wrote.
         for page in (outer, *outer.results.values()):
             for end, piece in enumerate(page.pieces, 1):
-                writer = nodes.get(layout.node_numbers[piece])
-                if writer and writer.page is page and layout.kinds[piece] != "gap":
-                    writer.end = end
+                node_of_piece = nodes.get(layout.node_numbers[piece])
+                is_gap = layout.kinds[piece] == "gap"
+                if node_of_piece and node_of_piece.page is page and not is_gap:
+                    node_of_piece.end = end
         for child in reversed(nodes.values()):
             parent = child.parent
             if parent and parent.page is child.page and child.start < child.end:

@@ -49,8 +49,8 @@ TextChildren: TypeAlias = "tuple[Child, ...]"
 class JoinedTexts:
     """The texts in a container, in order; neighbouring texts are encoded together.
 
-    Two texts may share a line. Then the next text is a neighbour of a value at the end of the first
-    one, and may complete a tag that the value begins.
+    Two texts may share a line. Then the second text is a neighbour of a value at the end of the
+    first: together, they could form a tag.
     """
 
     def __init__(self, content: TextChildren, separator: str) -> None:
