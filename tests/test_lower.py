@@ -271,7 +271,7 @@ def test_a_lone_surrogate_in_a_recorded_block(
     recorded, line = History(items), this_line()
     tree = timeline_of(User("Hi"), recorded, *more)
     found = render(tree, transformation={"format_block": half})
-    why, source = "it is no character, U+FFFD is sent", Source(__file__, line)
+    why, source = "it is not a character, so U+FFFD is sent", Source(__file__, line)
     path = f"history[{len(items) - 1}]"
     assert (Loss("content", "a lone surrogate", why, path, source),) == found.losses
 

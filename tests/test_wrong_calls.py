@@ -151,7 +151,7 @@ SERVERS = (
     "it has to_anthropic, to_bedrock, to_chat_template, to_gemini, to_openai, "
     "to_openai_responses; many other servers take to_openai()"
 )
-WHOLE = "str(rendered) is all of it, rendered.messages[-1].text the last message"
+WHOLE = "str(rendered) is the complete request, rendered.messages[-1].text the last message"
 AWAIT = "await it: rendered = await arender(...)"
 AS_CONTENT = "give it its content as arguments, or write it in its block"
 OPENAI = "write History.from_openai(messages): they are in the format of OpenAI"

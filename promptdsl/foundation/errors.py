@@ -224,7 +224,7 @@ class PendingToolCalls(PairingError):
     ...     render(prompt, model="gpt-5").to_openai()
     ... except PendingToolCalls as error:
     ...     print(error.what)
-    the last calls are not answered yet: 'call_1'
+    the last calls have no results yet: 'call_1'
     """
 
 

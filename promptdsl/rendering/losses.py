@@ -71,7 +71,7 @@ def unanswered(messages: Sequence[Message]) -> PendingToolCalls:
     source = caller.sources[0].source if caller._origins else None
     ids = ", ".join(repr(call.id) for call in calls)
     return PendingToolCalls(
-        f"the last calls are not answered yet: {ids}",
+        f"the last calls have no results yet: {ids}",
         fix=f"answer them: ToolMessage({calls[0].id!r}, ...)",
         at=(source,),
     )
@@ -88,14 +88,14 @@ def unknown_name(name: str, names: Sequence[str]) -> UnknownNameError:
     if name in ("to_dict", "to_json"):
         fix = f"write rendered.record().{name}(), or rendered.payload() for what is sent"
     elif name in ("text", "content"):
-        fix = "str(rendered) is all of it, rendered.messages[-1].text the last message"
+        fix = "str(rendered) is the complete request, rendered.messages[-1].text the last message"
     return UnknownNameError(f"a Rendered has no {name!r}", fix=fix, at=(author(),))
 
 
 def no_text() -> ContentError:
     """Return the error for a result in an f-string or added to a text."""
     return ContentError(
-        "a Rendered is messages, not a text to put into another text",
+        "a Rendered has messages, so it cannot be put into a text",
         fix='print(rendered) and f"{rendered!s}" show it; in another prompt, write its messages '
         "with History(rendered.messages), or the part itself",
         at=(author(),),

@@ -27,7 +27,7 @@ from promptdsl.tree.part_nodes import MediaNode
 from promptdsl.tree.turn_nodes import RecordedNode
 
 ASYNC = "use await arender(...) for this target"
-PAGE = "they look like a web page, such as that of an error: check the status in media_loader"
+PAGE = "the bytes look like a web page, perhaps an error page: check the status in media_loader"
 
 
 class Unloaded(Exception):

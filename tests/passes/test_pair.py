@@ -351,7 +351,7 @@ def test_a_payload_cannot_wait(behind: Content, target: str) -> None:
     uses = [ToolUse("look_up", {}, id=id) for id in ("a", "b")]
     made, written = Assistant(*uses), this_line()
     rendered = render(Timeline(User("u"), made, *behind), provider=target)
-    with pytest.raises(PendingToolCalls, match="not answered yet: 'a', 'b'") as caught:
+    with pytest.raises(PendingToolCalls, match="have no results yet: 'a', 'b'") as caught:
         rendered.payload()
     assert (f"{__file__}:{written}",) == caught.value.at
 
@@ -375,7 +375,7 @@ def test_no_method_waits(target: str | None, method: str) -> None:
 def test_part_of_the_results() -> None:
     """With one of two results there, the other is what is waited for."""
     rendered = render(Timeline(User("u"), calls("a", "b"), result("b")), provider="openai")
-    with pytest.raises(PendingToolCalls, match="not answered yet: 'a'\n"):
+    with pytest.raises(PendingToolCalls, match="have no results yet: 'a'\n"):
         rendered.payload()
     assert [("user", "u"), called("a", "b"), answered("b")] == comes_to(
         User("u"), calls("a", "b"), result("b")

@@ -311,7 +311,7 @@ def test_a_recorded_event_holds_no_calls() -> None:
     error = raised(DataError, lambda: render(history))
     assert (
         "a recorded event message cannot hold a 'tool_use' block",
-        "it may hold text, JSON, code and attachments; an event message also events",
+        "it may contain text, JSON, code and attachments; an event message also events",
         (f"{__file__}:{written}",),
     ) == (error.what, error.fix, error.at)
 

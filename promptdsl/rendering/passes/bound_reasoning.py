@@ -37,8 +37,8 @@ def check_bound(root: RootNode, config: Resolved, model: str | None) -> None:
         if changing is not None:
             name = named_label(changing) if isinstance(changing, LazyNode) else "a Volatile"
             raise PlacementError(
-                f"{name} comes before the reasoning of {model} and changes from "
-                "one request to the next, but that reasoning is bound to the exact bytes before it",
+                f"the reasoning of {model} is bound to the exact bytes before it, but {name} "
+                "before it changes from one request to the next",
                 fix='move it to the end of the conversation: Ephemeral(..., position="end")',
                 at=(changing.source,),
             )

@@ -300,5 +300,5 @@ def _node(block: Block, node: RecordedNode, role: Role) -> Node:
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
     raise DataError(
         f"a recorded {role} message cannot hold a {kind!r} block",
-        fix="it may hold text, JSON, code and attachments; an event message also events",
+        fix="it may contain text, JSON, code and attachments; an event message also events",
     )

@@ -477,7 +477,7 @@ class PrefixReport:
         if self.after < self.minimum:
             return f"a request below {self.minimum:,} tokens is not cached: leave it as it is"
         if not self.shared or self.shared < self.minimum:
-            return "write what changes after what stays the same: a cache serves only a beginning"
+            return "write what changes after what stays the same: a cache serves only the beginning"
         return "write cache=True on the last turn or section that stays the same"
 
     @property
@@ -526,7 +526,11 @@ class PrefixReport:
         }
 
     def __str__(self) -> str:
-        after, difference, what = self.after, "nothing differs but cache marks, if any", ""
+        after, difference, what = (
+            self.after,
+            "nothing differs, except cache marks if there are any",
+            "",
+        )
         if self.first:
             difference, what = str(self.first), "the shared prefix ends there: "
         if self.first and self.extends:
@@ -539,12 +543,14 @@ class PrefixReport:
             f"{self.shared:,} of {after:,} tokens are shared ({share:.0%}): {self.label}",
             f"  {difference}",
             f"  {what}{CacheRule.bill(self.served, after, below)}",
-            f"  with a cached token at a tenth it costs {self.cost:,.0f} of {after:,} "
+            f"  if cached tokens cost a tenth, it costs {self.cost:,.0f} of {after:,} "
             f"({saved_share:.0%} saved)",
         ]
         if self.pays_from:
-            pays = f"{self.dropped:,} tokens of the first are dropped: that pays from request"
-            lines.append(f"  {pays} {self.pays_from} on")
+            lines.append(
+                f"  {self.dropped:,} tokens of the first request are dropped: "
+                f"that is cheaper from request {self.pays_from} on"
+            )
         if self.advice:
             lines.append(f"  {self.advice}")
         return "\n".join(lines)

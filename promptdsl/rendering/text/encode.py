@@ -557,7 +557,7 @@ def _run(rules: StringRules, child: Child, length: int) -> TextRun:
     return run._replace(kind="conversation") if is_spoken else run
 
 
-LONE_SURROGATE = Loss("content", "a lone surrogate", "it is no character, U+FFFD is sent")
+LONE_SURROGATE = Loss("content", "a lone surrogate", "it is not a character, so U+FFFD is sent")
 """The loss of a lone surrogate in a text."""
 
 

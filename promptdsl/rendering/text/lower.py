@@ -261,7 +261,7 @@ class Lowering:
                 report(hint("cache_mark", "a cache mark", reason, source=turn.source))
             blocks = (*blocks[:-1], marked_block)
         if self.mapped_roles.get(turn.kind, turn.role) != turn.role:
-            why = "no instruction can hold an attachment, so it is sent in a user turn"
+            why = "an instruction cannot contain an attachment, so it is sent in a user turn"
             report(hint("fenced_turn", f"{turn._word} as an instruction", why, source=turn.source))
         layout.turns.append((len(layout.entries), turn, head, index, blocks, *counts_before))
         if isinstance(turn, ConsolidatedNode):
