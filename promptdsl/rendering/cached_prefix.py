@@ -109,6 +109,7 @@ def _open_calls(locations: Iterable[SentLocation], end: Address) -> set[str]:
 
 
 def _without_marks(written_payload: WrittenPayload) -> TargetError:
+    """Return the error for a payload without a cache mark."""
     facts = written_payload.facts
     problem = "no cache mark is sent, so there is no prefix to cache"
     fix = 'write CacheBreakpoint() or cache=True at the end of it, or render(..., cache="auto")'

@@ -133,6 +133,7 @@ class MediaLoading:
         return self.data[address]
 
     def _call(self, address: str, tree: Node) -> bytes:
+        """Return the bytes from the author's function; it may not be asynchronous here."""
         try:
             with detached():
                 result = self.load(address)
@@ -186,6 +187,7 @@ def _needed(message: Message, *, facts: ModelFacts) -> Iterator[MediaBlock]:
 
 
 def _needs_bytes(block: MediaBlock, role: Role, facts: ModelFacts) -> bool:
+    """Return whether a target takes an attachment only as bytes, in a message of a role."""
     if role not in ("user", "assistant", "tool") or block.type not in facts.media:
         return False
     if block.source.kind == "s3" and not facts.s3_media:
@@ -231,6 +233,7 @@ def _checked(data: object, address: str, tree: Node) -> bytes:
 
 
 def _failed(address: str, tree: Node, error: Exception) -> MediaError:
+    """Return the error for an address whose loader raised an error."""
     message = ""
     with suppress(Exception):
         # The text may be anything, for example the answer of a server.

@@ -118,6 +118,7 @@ _ELSEWHERE = {
 
 
 def _refuse_arguments(name: str, surplus: Sequence[object], options: Iterable[str]) -> None:
+    """Raise :class:`OptionError` for surplus arguments and unknown options."""
     for value in surplus:
         fix = f"name it: {name}(tree, model={shown(value)})"
         if isinstance(value, Node):

@@ -645,6 +645,7 @@ class Rendered:
         )
 
     def _to(self, target: AdapterName) -> dict[str, Any]:
+        """Return the payload in a provider's format; without a target, render for that provider."""
         provider = self.facts.provider
         if provider is None:
             return self.for_target(target).payload()
@@ -694,6 +695,7 @@ class Rendered:
         return attributes
 
     def _report_input(self) -> "ReportInput":
+        """Return the input of all reports on this result."""
         from promptdsl.rendering.reports import ReportInput
         from promptdsl.tokens import tokens_for
 
@@ -797,6 +799,7 @@ class Rendered:
         return or_none_on_error(self._located_dropped) or ()
 
     def _located_dropped(self) -> "Sequence[DroppedCard]":
+        """Return the dropped parts with the locations where they were written."""
         stages = dict(self._stages)
         if any(map(is_compacted, opaque(stages["read"]))):
             return ()

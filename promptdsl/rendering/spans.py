@@ -217,6 +217,7 @@ class SpanReader:
     def _spans_of(
         self, turn_block: TurnBlock, block: Block, location: tuple[int, int, int | None]
     ) -> Iterator[Span]:
+        """Yield the spans of a block; a text that is not that of its pieces is one span."""
         message, block_index, inner = location
         text = text_of_block(block)
         page = turn_block.page

@@ -146,6 +146,7 @@ def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
 
 
 def _enclosing_of(node: Node, enclosing: _Enclosing) -> _Enclosing:
+    """Return what a node and the fragments around it set for its children."""
     if isinstance(node, ComponentNode):
         name = f"{node.name} (overridden by {node.by})" if node.by else node.name
         libraries = enclosing.libraries

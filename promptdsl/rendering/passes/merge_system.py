@@ -116,6 +116,7 @@ def _has_system(child: Node) -> bool:
 
 
 def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
+    """Return the system turn of a recorded system message."""
     content: list[Node] = []
     for block in message.content:
         match block:

@@ -129,6 +129,7 @@ def _check_recording(node: RecordedNode, open_calls: _Calls) -> None:
 
 
 def _check_messages(messages: Iterable[Message], node: Node, open_calls: _Calls) -> None:
+    """Check recorded messages, and keep the open calls up to date."""
     for message in messages:
         if message._plain is not None and not open_calls:
             continue
@@ -188,6 +189,7 @@ def _swapped(turn: Node, id: str, open_calls: _Calls) -> str | None:
 
 
 def _advice(id: str, open_calls: _Calls) -> str:
+    """Return the advice for a result that answers no open call."""
     nearest_id = nearest(id, open_calls)
     if nearest_id.startswith("did"):
         return nearest_id
@@ -314,6 +316,7 @@ def _removed(node: Node, part: Node | Block, location: _Location, why: str) -> R
 
 
 def _interrupted(caller: Node, id: str) -> ToolTurnNode:
+    """Return the result that ``fill`` adds for an open call: an error."""
     return make(
         ToolTurnNode,
         (INTERRUPTED,),

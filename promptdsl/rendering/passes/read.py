@@ -100,6 +100,7 @@ def read(
 def _conversation(
     history: ConversationNode, reader: Reader, make_sendable: MakeSendable
 ) -> ConversationNode:
+    """Return a history whose recordings are read."""
     nodes: list[Node] = []
     for node in history.content:
         if not isinstance(node, RecordedNode):
@@ -225,6 +226,7 @@ def _complete_run(node: RecordedNode, read_cache: ReadCache) -> list[Node]:
 
 
 def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int = 0) -> RecordedNode:
+    """Return messages as a run with the line of their recording."""
     return make(
         RecordedNode,
         at=node,
@@ -288,6 +290,7 @@ def _turn(message: Message, node: RecordedNode) -> Node:
 
 
 def _node(block: Block, node: RecordedNode, role: Role) -> Node:
+    """Return the node of a block of a recorded event or grounding; its text is a value."""
     if isinstance(block, EventBlock) and role == "event":
         mask = bits(masks.EVENT_BLOCK)
         return make(EventBlockNode, mask=mask, at=node, block=block, trusted=frozenset[str]())

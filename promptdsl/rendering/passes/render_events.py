@@ -45,6 +45,7 @@ def render_events(root: RootNode, *, config: Resolved, event_pieces: EventWriter
 
 
 def _rendered(turn: Node, config: Resolved, event_pieces: EventWriter) -> TurnNode:
+    """Return an event turn in its mapped role, with a fence for each text and each event block."""
     content: list[Child] = []
     # The author's texts since the last block.
     texts: list[Child] = []

@@ -280,6 +280,7 @@ def _message_pieces(message: Payload) -> list[ContentPiece]:
 
 
 def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> _Beginning:
+    """Return the beginning that two contents share; two texts share their first tokens."""
     count = equal_start([piece[:2] for piece in before], [piece[:2] for piece in after])
     parts = [part for piece in after[:count] for part in piece.parts]
     if count in (len(before), len(after)):

@@ -132,6 +132,7 @@ def _counts(view: TokenView | None) -> str:
 
 
 def _row(row: TokenRow) -> str:
+    """Return a row of the table of tokens."""
     name, note = _line(row.name), f" <small>{_line(row.note)}</small>" if row.note else ""
     if row.is_dropped:
         name = f"<s>{name}</s>"
@@ -143,6 +144,7 @@ def _row(row: TokenRow) -> str:
 
 
 def _card_html(card: Card) -> str:
+    """Return a card with its pieces, open unless it is long."""
     if card.is_dropped:
         return _dropped(card)
     size = sum(len(piece.text) for piece in card.pieces)
@@ -187,6 +189,7 @@ def _hidden(cards: Sequence[Card]) -> str:
 
 
 def _piece(piece: Piece) -> str:
+    """Return the label, the picture and the text of a piece."""
     if piece.kind == "mark":
         return f'<p class="label mark">{_line(piece.label)}: cached up to here</p>'
     kind = "label lost" if piece.kind == "lost" else "label"

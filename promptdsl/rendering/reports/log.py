@@ -99,6 +99,7 @@ class _Contents:
                 raise ValueError("the line before it belongs to another file")
 
     def _add_header(self, data: dict[str, Any], count: int) -> None:
+        """Add the first line of a file; a second header means that another file was appended."""
         if data.get("format") != FORMAT:
             raise ValueError("the line is not the header of a log")
         check_version(data, self.path)
@@ -110,6 +111,7 @@ class _Contents:
             raise ValueError("another file begins here: split it before this line")
 
     def _add_value(self, data: dict[str, Any], lines: _Lines) -> None:
+        """Add a value with its number, which later lines refer to."""
         number, previous = data["n"], lines.last_number
         if type(number) is not int or number < 1:
             raise ValueError(f"{number!r} is not the number of a value")
@@ -129,6 +131,7 @@ class _Contents:
             )
 
     def _add_record(self, data: dict[str, Any], lines: _Lines, count: int) -> None:
+        """Add a record, with its references replaced by values."""
         at, name, id = (_resolved(data[key], lines.values) for key in ("at", "name", "id"))
         if not isinstance(at, str) or not all(isinstance(text, str | None) for text in (name, id)):
             raise ValueError("the time, name or id is not a text")
@@ -320,6 +323,7 @@ class PromptLog:
         self._write(line, shared)
 
     def _write(self, line: str, shared: list[str]) -> None:
+        """Write a record to the file of this process, or to another file if that is too large."""
         with self._lock, named("write", str(self.folder)):
             # A signal or a finalizer may append meanwhile: it sees no file, and begins its own.
             file, self._file = self._file, None

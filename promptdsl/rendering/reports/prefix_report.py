@@ -115,6 +115,7 @@ def _first_change(before: Iterable[object], after: Iterable[object]) -> tuple[Ho
 def _tool_difference(
     old_tools: Sequence[ToolDefinition], new_tools: Sequence[ToolDefinition]
 ) -> Difference | None:
+    """Return the first difference of the tools, without their cache marks."""
     without_mark = partial(attrs.evolve, cache=None)
     change = _first_change(
         *(map(exact, map(without_mark, tools)) for tools in (old_tools, new_tools))
@@ -137,6 +138,7 @@ def _of_tool(how: How, tool: ToolDefinition) -> Difference:
 
 
 def _output_difference(old: OutputSchema | None, new: OutputSchema | None) -> Difference | None:
+    """Return the difference of the output schemas."""
     if exact(old) == exact(new):
         return None
     if new is None:
@@ -365,6 +367,7 @@ def without_cache_marks(block: Block) -> Block:
 
 
 def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
+    """Return the difference of two messages of one role, at the first character that differs."""
     length = equal_start(before.text, after.text)
     old_parts, new_parts = before.enclosing_parts(length), after.enclosing_parts(length)
     old_keys, new_keys = before.keys(), after.keys()

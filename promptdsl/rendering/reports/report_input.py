@@ -181,6 +181,7 @@ def _sent_block(
     rows: Mapping[tuple[int | None, int | None, int | None], JsonDict],
     at: tuple[int, int],
 ) -> JsonDict | None:
+    """Return how one block is sent, and for a tool result the blocks in it."""
     row = rows.get((*at, None))
     if row is None or not isinstance(block, ToolResultBlock) or not block.content:
         return row
@@ -209,6 +210,7 @@ def dropped_by_pairing(root: RootNode, report_input: ReportInput) -> tuple[Dropp
 
 
 def _described_block(block: Block) -> tuple[str, str]:
+    """Return the name and the text of a call or a result."""
     if isinstance(block, ToolUseBlock):
         return f"call {block.id!r}", f"{block.name}({block.arguments})"
     if not isinstance(block, ToolResultBlock):

@@ -47,6 +47,7 @@ def text_view(view: RequestView, paint: Paint = unstyled) -> str:
 
 
 def _card_text(card: Card, paint: Paint) -> str:
+    """Return a card below a line of dashes with its name."""
     name = visible(f"{card.heading} {card.name}".rstrip(), one_line=True)
     rule = paint(card.style, f"── {name} ".ljust(WIDTH, "─"))
     if card.dropped is not None:
@@ -67,6 +68,7 @@ def _dropped_line(card: Card) -> str:
 
 
 def _piece_text(piece: Piece, paint: Paint) -> str:
+    """Return the text of a piece, with its label."""
     if piece.tints and not piece.label:
         return _tinted(piece, paint)
     if not piece.label:

@@ -83,6 +83,7 @@ class PartLines:
         )
 
     def _before(self, index: int) -> tuple[str, str | None, bool]:
+        """Return ``before``, ``nearest`` and ``is_first`` of the neighbours."""
         line, nearest = "", None
         for text in reversed(self.texts[max(index - FARTHEST, 0) : index]):
             if text is None:
@@ -96,6 +97,7 @@ class PartLines:
         return (self.opening if index <= FARTHEST else "") + line, nearest, not line
 
     def _after(self, index: int) -> tuple[str, str | None]:
+        """Return ``after`` and ``until`` of the neighbours."""
         line, until = "", None
         for text in self.texts[index + 1 : index + 1 + FARTHEST]:
             if text is None:

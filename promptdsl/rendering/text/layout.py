@@ -210,6 +210,7 @@ class LayoutReader:
         return [self._turn(index) for index in range(first, end)]
 
     def _turn(self, index: int) -> "WrittenTurn":
+        """Return the turn with an index, with its page and its nodes."""
         layout = self.layout
         entry, node, head, address_index, blocks, first_block, first_node = layout.turns[index]
         if blocks is None:

@@ -113,6 +113,7 @@ def _write_value(state: TextState, node: ValueNode | TrustedTextNode, parent: Op
 
 
 def _write_verbatim(state: TextState, node: VerbatimNode, parent: OpenNode) -> None:
+    """Write text that is not encoded, only guarded: a rendered event or recorded system text."""
     note = partial(state.note, node)
     report_invisible(node.raw_values, note)
     page = state.page
@@ -181,6 +182,7 @@ def _untrusted_runs(head: str, source: str, node: UntrustedNode, length: int) ->
 
 
 def _write_code(state: TextState, node: CodeNode, parent: OpenNode, frame: TextFrame) -> None:
+    """Write code in a code fence or tag, or as ``format_block`` returns it."""
     state.tighten(parent)
     if _write_by_format_block(state, node, parent):
         return
@@ -196,6 +198,7 @@ def _write_code(state: TextState, node: CodeNode, parent: OpenNode, frame: TextF
 
 
 def _write_json(state: TextState, node: JsonNode, parent: OpenNode, frame: TextFrame) -> None:
+    """Write JSON in its frame, or as ``format_block`` returns it."""
     if _write_by_format_block(state, node, parent):
         return
     fences, rules = state.fences, parent.rules
@@ -276,6 +279,7 @@ def _write_framed(
 def _write_in_frame(
     state: TextState, text: str, frame: TextFrame, parent: OpenNode, *, kind: PieceKind
 ) -> None:
+    """Write a text between the opening and the closing of its frame."""
     if text:
         state.page.open(frame.open, "section", parent.margin)
         state.page.put(text, kind, parent.margin)
@@ -293,6 +297,7 @@ def _table_frame(text_format: TextFormat, node: TableNode) -> TextFrame:
 
 
 def _write_table(state: TextState, node: TableNode, parent: OpenNode, frame: TextFrame) -> None:
+    """Write a table; trusted cells are guarded, all other cells are encoded."""
     if not node.rows:
         return
     note, rules = partial(state.note, node), parent.rules

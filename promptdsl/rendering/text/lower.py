@@ -324,6 +324,7 @@ class Lowering:
         return messages
 
     def _recorded_turn(self, node: RecordedNode) -> LoweredTurn:
+        """Return a recorded message that is merged with turns; note it in the layout."""
         (recorded,) = self.recorded(node)
         layout = self.layout
         counts_before = len(layout.ends), len(layout.nodes)

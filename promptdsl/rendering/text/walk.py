@@ -248,6 +248,7 @@ def _close_frame(state: TextState, open_node: OpenNode, frame: TextFrame, outsid
 def _open_section(
     state: TextState, node: SectionNode, open_node: OpenNode, frame: TextFrame
 ) -> TextFrame:
+    """Return the frame of a section with its title: encoded if it is a value, else guarded."""
     text_format, level, rules, id = (
         open_node.text_format,
         open_node.level,
@@ -309,6 +310,7 @@ _ATTRIBUTE = re.compile('="([^"]*)"')
 def _open_fence(
     state: TextState, node: FenceNode, open_node: OpenNode, frame: TextFrame
 ) -> TextFrame:
+    """Return the frame of a fence; set the rules for the values inside."""
     report_invisible(node.raw_values, partial(state.note, node))
     if node.raw_values:
         open_node.titled = "an Ephemeral or Grounding"
@@ -332,6 +334,7 @@ def _attribute_runs(opening: str, raw_values: Sequence[str]) -> Sequence[TextRun
 def _open_list(
     state: TextState, node: ListNode | ChecklistNode, open_node: OpenNode, frame: TextFrame
 ) -> TextFrame:
+    """Return the frame of a list; choose the sign of its items."""
     text_format, page, gap = open_node.text_format, state.page, state.page.gap
     if open_node.parent_list is not None and not text_format.tagged:
         # A list directly in a list belongs to the item before it.
@@ -349,6 +352,7 @@ def _open_list(
 def _open_item(
     _state: TextState, node: ItemNode, open_node: OpenNode, frame: TextFrame
 ) -> TextFrame:
+    """Return the frame of an item, with the sign and number that its list gives it."""
     text_format, listing = open_node.text_format, open_node.parent_list
     open_node.rules = open_node.rules.in_text(tagged=text_format.tagged)
     if listing is None:
