@@ -34,7 +34,7 @@ async def build_later() -> Timeline:
 
 
 NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
-    "None": (lambda: None, "did the function that builds it forget `return prompt`?"),
+    "None": (lambda: None, "write `return prompt` in the function that builds it"),
     "function": (lambda: build_later, "call the function that builds the prompt"),
     "type": (lambda: User, "call it: User(...)"),
     "coroutine": (build_later, "await it: render(await build(...))"),

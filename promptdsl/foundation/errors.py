@@ -211,7 +211,7 @@ class PairingError(PromptError):
     ...     render(Timeline(ToolMessage("call_1", "21 degrees")))
     ... except PairingError as error:
     ...     print(error.what)
-    no tool call is waiting for the result 'call_1'
+    there is no open tool call for the result 'call_1'
     """
 
 

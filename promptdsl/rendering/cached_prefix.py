@@ -115,5 +115,5 @@ def _without_marks(written_payload: WrittenPayload) -> TargetError:
     fix = 'write CacheBreakpoint() or cache=True at the end of it, or render(..., cache="auto")'
     if not facts.cache_marks:
         problem = f"{facts.model or facts.provider} takes no cache marks, so it has no prefix()"
-        fix = "send payload(): its provider caches by itself, if at all"
+        fix = "send payload(): if its provider has a cache, it needs no cache marks"
     return TargetError(problem, fix=fix, at=(author(),))

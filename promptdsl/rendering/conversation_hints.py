@@ -213,7 +213,9 @@ def _repeated(node: RecordedNode) -> Iterator[Loss]:
     seen: set[tuple[int, int]] = set()
     for index, pair in enumerate(pairwise(map(id, items)), 1):
         if pair in seen or pair[0] == pair[1]:
-            yield _twice(node, index, "it is the same object: was the list extended by itself?")
+            yield _twice(
+                node, index, "it is the same object; perhaps the list was extended by itself"
+            )
         seen.add(pair)
 
 
@@ -251,7 +253,10 @@ def _in_conversation(node: ConversationNode, next_turn: Node | None) -> Iterator
     if question and isinstance(next_turn, TurnNode) and next_turn.role == "user":
         if _text_in(next_turn) != question:
             return
-        why = "the History ends with the same question; leave it out of one of the two"
+        why = (
+            "the History ends with the same question; leave it out of the History or of the "
+            "Timeline"
+        )
         yield hint("repeated_message", "a question that comes twice", why, source=next_turn.source)
 
 

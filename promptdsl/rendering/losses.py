@@ -34,7 +34,7 @@ from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
 
 def no_target(model: str | None) -> TargetError:
     """Return the error for the payload of a result that was rendered without a target."""
-    problem, fix = "this was rendered without a target", "name one: render(tree, model=...)"
+    problem, fix = "this was rendered without a target", "name a target: render(tree, model=...)"
     if model is not None:
         problem = f"the model {model!r} is unknown, so there is no target"
         call = f'render(tree, model={model!r}, provider="openai_compatible")'

@@ -431,7 +431,8 @@ def _stored_elsewhere(stored: StoredConversation, facts: ModelFacts) -> Loss:
     what = "the conversation before"
     if stored.origin in facts.origins:
         why = (
-            "it is stored at the server: give the request its previous_response_id or conversation"
+            "it is stored at the server: add its previous_response_id or conversation to the "
+            "request"
         )
         return hint("needed_key", what, why)
     return Loss("content", what, f"it is stored at the server of {stored.origin}")

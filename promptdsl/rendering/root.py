@@ -114,7 +114,7 @@ def _advice(tree: object) -> str:
     if is_reply(tree):
         fix = "write Timeline(History([read_response(reply)]))"
     elif tree is None:
-        fix = "did the function that builds it forget `return prompt`?"
+        fix = "write `return prompt` in the function that builds it"
     elif isinstance(tree, Coroutine):
         # Nobody can await it after this error. Closing it prevents another warning of Python.
         cast("Coroutine[object, object, object]", tree).close()

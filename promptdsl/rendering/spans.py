@@ -105,7 +105,7 @@ def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator
         for span in spans_of_block:
             text = mask(span) if is_masked and span.kind == "volatile" else span.text
             if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                problem = f"the function given to masked() returned {shown(text)}"
+                problem = f"the function passed to masked() returned {shown(text)}"
                 raise OptionError(problem, fix="return a string", at=(author(),))
             yield attrs.evolve(span, start=start, end=start + len(text), text=text)
             start += len(text)

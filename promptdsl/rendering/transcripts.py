@@ -27,7 +27,7 @@ def _read_message(value: object, provider_name: ProviderName | None) -> NewMessa
         message, (entries, found_provider) = value.message, value.response
         if provider_name not in (None, found_provider):
             what = f"this stream was read as a stream of {found_provider}, not of {provider_name}"
-            fix = f"name it there: read_stream(stream, provider={provider_name!r})"
+            fix = f"name the provider there: read_stream(stream, provider={provider_name!r})"
             raise DataError(what, fix=fix, at=(author(),))
     else:
         message, entries = read_response(value, provider=provider_name), mapping(value)

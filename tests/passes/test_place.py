@@ -580,7 +580,7 @@ def test_a_developer_turn_between_two_results(content: list[Node]) -> None:
 
 def test_a_developer_turn_before_a_result_of_no_call() -> None:
     """A result that answers no call is what is wrong, not the Developer turn before it."""
-    with pytest.raises(PairingError, match="no tool call is waiting for the result 'x'"):
+    with pytest.raises(PairingError, match="there is no open tool call for the result 'x'"):
         render(Timeline(call("a"), Developer("d"), ToolMessage("x", "rain")))
 
 

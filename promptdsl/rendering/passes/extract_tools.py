@@ -69,7 +69,7 @@ def extract_tools(root: RootNode, facts: ModelFacts) -> RootNode:
             if output is not None and output is not child:
                 raise PlacementError(
                     "a prompt has one Output",
-                    fix="write one type that holds both",
+                    fix="write one type with the fields of both",
                     at=(child.source, output.source),
                 )
             if output is None:
@@ -154,5 +154,5 @@ def lost_marks(root: RootNode) -> Iterator[Loss]:
     """Yield a hint for every cache breakpoint without a part before it that takes a cache mark."""
     for node in root.equipment:
         if isinstance(node, CacheBreakpointNode):
-            reason = "there is no part before it that takes one"
+            reason = "no part before it takes a cache mark"
             yield hint("cache_mark", "a cache breakpoint", reason, source=node.source)

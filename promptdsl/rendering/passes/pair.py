@@ -145,7 +145,7 @@ def _take(step: Step, turn: Node, open_calls: _Calls) -> None:
     for id in step.answers:
         if open_calls.answer(id) is None:
             raise PairingError(
-                f"no tool call is waiting for the result {id!r}",
+                f"there is no open tool call for the result {id!r}",
                 fix=_swapped(turn, id, open_calls) or _advice(id, open_calls),
                 at=(turn.source,),
             )

@@ -302,6 +302,6 @@ def _node(block: Block, node: RecordedNode, role: Role) -> Node:
         return make(MediaNode, mask=bits(masks.MEDIA), at=node, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
     raise DataError(
-        f"a recorded {role} message cannot hold a {kind!r} block",
+        f"a recorded {role} message cannot contain a {kind!r} block",
         fix="it may contain text, JSON, code and attachments; an event message also events",
     )
