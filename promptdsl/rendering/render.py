@@ -334,10 +334,10 @@ def _again(
     losses: tuple[Loss, ...],
     provider: str | None,
     *,
-    is_whole: bool = False,
+    without_budget: bool = False,
 ) -> Rendered:
-    """Return the result for another provider; with ``is_whole`` the result without a budget."""
-    if is_whole:
+    """Return the result for another provider; with ``without_budget`` the result without a budget."""
+    if without_budget:
         request = attrs.evolve(request, budget=None, strict=False)
     template = request.template
     if template is not None and not is_one_of(

@@ -377,8 +377,8 @@ class Rendered:
         prompt = with_texts(self._prompt, spans)
         prompt_with_marks = with_texts(self._prompt_with_marks, spans)
 
-        def render_for(provider: str | None, *, is_whole: bool = False) -> Rendered:
-            return self._render_for(provider, is_whole=is_whole).masked(mask)
+        def render_for(provider: str | None, *, without_budget: bool = False) -> Rendered:
+            return self._render_for(provider, without_budget=without_budget).masked(mask)
 
         # This prompt has its automatic cache marks and loaded bytes already: write it unchanged.
         masked = attrs.evolve(
@@ -681,7 +681,7 @@ class Rendered:
         # The version is that of the prompt as it was written, so that a budget does not change it.
         unfitted = self
         if self._budget is not None and lacks_author_text(self.dropped):
-            unfitted = self._render_for(self.facts.provider, is_whole=True)
+            unfitted = self._render_for(self.facts.provider, without_budget=True)
         attributes = otel_attributes(
             report_input,
             stages=dict(self._stages),
