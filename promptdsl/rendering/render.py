@@ -336,7 +336,7 @@ def _again(
     *,
     without_budget: bool = False,
 ) -> Rendered:
-    """Return the result for another provider; with ``without_budget`` the result without a budget."""
+    """Return the result for another provider, or with ``without_budget`` for no budget."""
     if without_budget:
         request = attrs.evolve(request, budget=None, strict=False)
     template = request.template

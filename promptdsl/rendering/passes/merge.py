@@ -37,10 +37,10 @@ def merge(root: RootNode, *, enabled: bool) -> RootNode:
         if run:
             turns.append(_joined_run(run))
             run = []
-        merged_turns = [*map(_as_turn, group)]
-        if len(merged_turns) > 1:
-            merged_turns = [_merged(merged_turns)]
-        turns += merged_turns
+        group_turns = [*map(_as_turn, group)]
+        if len(group_turns) > 1:
+            group_turns = [_merged(group_turns)]
+        turns += group_turns
     if run:
         turns.append(_joined_run(run))
     return with_content(root, tuple(turns))

@@ -571,10 +571,10 @@ def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
     payloads = _payload(before), _payload(after)
     orders = [cache_order(payload, facts) for payload in payloads]
     shared = shared_by(*orders)
-    (old, _), (new, label) = (total_of(payload, tokens, facts) for payload in payloads)
-    count = new
+    (old_total, _), (new_total, label) = (total_of(payload, tokens, facts) for payload in payloads)
+    count = new_total
     if shared.location:
-        count = min(beginning_tokens(shared.payload, tokens, facts), new)
+        count = min(beginning_tokens(shared.payload, tokens, facts), new_total)
     rule, served_tokens = facts.cache_rule, count
     if rule.needs_marks:
         blocks = [*map(cache_blocks, payloads, orders)]
@@ -584,7 +584,14 @@ def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
     served_tokens = rule.served_tokens(served_tokens)
     if not shared.location:
         return PrefixReport(
-            new, served_tokens, old, new, label, None, extends=True, minimum=rule.minimum
+            new_total,
+            served_tokens,
+            old_total,
+            new_total,
+            label,
+            None,
+            extends=True,
+            minimum=rule.minimum,
         )
     difference = first_difference(before, after) or Difference(
         "changed", "the request", shared.location
@@ -593,7 +600,15 @@ def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
     extends = shared.is_complete or ("prompt" in shared.payload and difference.how == "appended")
     dropped = newly_dropped(before, after)
     return PrefixReport(
-        count, served_tokens, old, new, label, difference, extends, rule.minimum, dropped
+        count,
+        served_tokens,
+        old_total,
+        new_total,
+        label,
+        difference,
+        extends,
+        rule.minimum,
+        dropped,
     )
 
 
