@@ -151,7 +151,7 @@ def _kind_of(block: Block) -> str:
 
 
 def _is_sent(node: Node) -> bool:
-    """Return whether a node has more text than white space, without the nodes in it."""
+    """Return whether a node is more than white space; the nodes in it do not count."""
     if isinstance(node, TableNode | ToolResultNode | ToolTurnNode):
         return True
     return bool("".join(_texts_of(node)).strip())

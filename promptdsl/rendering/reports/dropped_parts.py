@@ -278,7 +278,7 @@ class _Locator:
         """Return the number of parts before a node, and its depth."""
         inner_node = self.after[index]
         if inner_node < self.tree.ends[index]:
-            # The rest of the node is sent. What was cut out of a history belongs into it.
+            # The rest of the node is sent. A part that was cut out of a history belongs in it.
             part_index = self.part_by_node[inner_node]
             is_history = self.parts[part_index].what == "history"
             return part_index + is_history, self.parts[part_index].depth + is_history

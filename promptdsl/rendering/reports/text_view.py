@@ -219,7 +219,7 @@ def _broken(runs: Runs, free_columns: int) -> Iterator[Runs]:
         cut_text = f"{text[:LONGEST]}… {rest:,} more characters" if rest > 0 else text
         for word in _words(cut_text, free_columns):
             if columns(word.rstrip()) > free_in_row and line:
-                # Remove the space at the end of a row, because a style may make it visible.
+                # Remove the space at the end of a row: later, the code of a style comes after it.
                 yield [*line[:-1], (line[-1][0].rstrip(), line[-1][1])]
                 line, free_in_row = [], free_columns
             line.append((word, kind))

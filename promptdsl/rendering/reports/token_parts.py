@@ -364,7 +364,7 @@ def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:
     total = tokens.of("".join(pieces))
     ends = [0]
     for piece, after in pairwise([*pieces, ""]):
-        # A piece is counted with the white space after it, because many tokens end with a space.
+        # White space counts with the piece before it: counted alone, it may be one more token.
         counted = piece + after if after.isspace() else piece
         ends.append(ends[-1] + (0 if not piece or piece.isspace() else tokens.of(counted)))
     for end in ends[1:-1]:

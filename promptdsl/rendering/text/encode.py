@@ -93,7 +93,7 @@ class PartLines:
             line = text[start:] + line
             if start:
                 return line, nearest, False
-        # If more than FARTHEST texts are before the value, its line begins at one not read here.
+        # If more than FARTHEST texts are before the value, its line may begin at an unread one.
         return (self.opening if index <= FARTHEST else "") + line, nearest, not line
 
     def _after(self, index: int) -> tuple[str, str | None]:
