@@ -134,8 +134,8 @@ def _check_messages(messages: Iterable[Message], node: Node, open_calls: _Calls)
         if message._plain is not None and not open_calls:
             continue
         answers = answers_in(message)
-        # A user message closes all calls. A message with a single result is an exception, see
-        # ``messages/pairing.py``: recorded results may each be in a user message of their own.
+        # A message of the user or the model closes all calls (``messages/pairing.py``). A message
+        # with a single result does not: recorded results may each be in a message of their own.
         closes = closes_calls(message) and not (answers and len(message.content) == 1)
         _take(Step(calls_in(message), answers, closes), node, open_calls)
 

@@ -25,8 +25,9 @@ from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, T
 def place(root: RootNode, *, config: Resolved) -> RootNode:
     """Return the tree with every grounding at its position, as a turn of its mapped role.
 
-    An event or a grounding between tool calls and their results moves after the last of these
-    results. Raises :class:`PlacementError` for a ``Developer`` turn there.
+    An event, a grounding, a note or a recorded instruction between tool calls and their results
+    moves after the last of these results. Raises :class:`PlacementError` for a ``Developer`` turn
+    there.
     """
     content: Sequence[Node] = root.content
     if root._mask & masks.REQUEST << masks.SHIFT:
@@ -159,7 +160,7 @@ _ASKING = frozenset(CONVERSATION) - {"summary"}
 
 
 def _after_results(content: Iterable[Node]) -> list[Node]:
-    """Return the turns; events and groundings between calls and results come after the results."""
+    """Return the turns; what is not of the conversation moves after the results of open calls."""
     turns: list[Node] = []
     delayed: list[Node] = []
     open_calls: set[str] = set()
