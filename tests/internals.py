@@ -232,7 +232,7 @@ from promptdsl.rendering import render as render_module
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
 from promptdsl.rendering.passes.extract_tools import equipment_of, extract_tools, lost_marks
-from promptdsl.rendering.passes.fill import Waiting, fill
+from promptdsl.rendering.passes.fill import PendingLazy, fill
 from promptdsl.rendering.passes.pair import pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
@@ -250,7 +250,7 @@ from promptdsl.rendering.reports.cards import BudgetUse, eighths
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_view import TokenView
 from promptdsl.rendering.request import RENDER_DEFAULTS
-from promptdsl.rendering.spans import Trace
+from promptdsl.rendering.spans import SpanReader
 from promptdsl.rendering.text import lower as lower_module
 from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.layout import Layout, LayoutReader, WrittenPage
@@ -443,6 +443,7 @@ __all__ = [
     "Neighbours",
     "OpenCalls",
     "Page",
+    "PendingLazy",
     "Piece",
     "PrintedText",
     "PromptFile",
@@ -463,6 +464,7 @@ __all__ = [
     "ShownTexts",
     "Signature",
     "SnapshotFormatError",
+    "SpanReader",
     "StoreClaims",
     "Tally",
     "TemplateFile",
@@ -472,11 +474,9 @@ __all__ = [
     "TokenPart",
     "TokenView",
     "Tokens",
-    "Trace",
     "Trusted",
     "UsageError",
     "VolatileNode",
-    "Waiting",
     "WordRow",
     "Written",
     "WrittenPage",

@@ -65,7 +65,7 @@ def test_before_bound_reasoning(place: str, part: Callable[[], Node]) -> None:
 def test_a_title_before_bound_reasoning() -> None:
     """The title of a section is seen, too, though it is no part of its content."""
     tree = Timeline(System(Section("s", "a", title=clock())), User("b"))
-    with pytest.raises(PlacementError, match="a Volatile comes before the reasoning"):
+    with pytest.raises(PlacementError, match="but a Volatile before it"):
         render(tree, model=BOUND)
 
 
@@ -83,7 +83,7 @@ def test_a_title_before_bound_reasoning() -> None:
 )
 def test_data_before_bound_reasoning(part: Node) -> None:
     """So is a volatile value in the data of a part."""
-    with pytest.raises(PlacementError, match="a Volatile comes before the reasoning"):
+    with pytest.raises(PlacementError, match="but a Volatile before it"):
         render(Timeline(part, User("b")), model=BOUND)
 
 
@@ -113,5 +113,5 @@ def test_another_audience() -> None:
 def test_what_may_be_anything() -> None:
     """What a lazy part beside the turns comes to may stand anywhere, so it is refused."""
     tree = Timeline(User("a"), Lazy(lambda _: Section("s", "x")))
-    with pytest.raises(PlacementError, match="a Lazy comes before the reasoning"):
+    with pytest.raises(PlacementError, match="but a Lazy before it"):
         render(tree, model=BOUND)

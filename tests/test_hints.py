@@ -20,8 +20,8 @@ from tests.searching import examples
 from tests.template_strings import Interpolation, template
 
 BODY = (
-    "nothing was written in it; a string needs Text(...), a part include(part), a function its "
-    "call, a generator @component, a thread to return its part"
+    "nothing was written in it; write strings as Text(...), parts as include(part), call "
+    "functions, decorate generators with @component, and return parts from threads"
 )
 FUNCTION = (
     "nothing was written in it; write Text(...) or include(part) in its function, or return a part"

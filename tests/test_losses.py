@@ -142,7 +142,7 @@ def calls() -> Timeline:
 TITLED = ("title_only", "section t", "it has a title but no content")
 CONTROL = ("invisible_characters", "control characters U+0000", "sent as references")
 UNSEEN = ("invisible_characters", "invisible characters U+200B", "sent as they are")
-NO_INSTRUCTION = "no instruction can hold an attachment, so it is sent in a user turn"
+NO_INSTRUCTION = "an instruction cannot contain an attachment, so it is sent in a user turn"
 NOTICED: list[tuple[Any, list[tuple[str, ...]]]] = [
     (
         User(CacheBreakpoint(), "a"),

@@ -18,7 +18,7 @@ from tests.errors import lines_of, raised, this_line
 from tests.internals import (
     JsonNode,
     Lowering,
-    Trace,
+    SpanReader,
     lower,
     lower_module,
     make,
@@ -271,7 +271,7 @@ def test_a_lone_surrogate_in_a_recorded_block(
     recorded, line = History(items), this_line()
     tree = timeline_of(User("Hi"), recorded, *more)
     found = render(tree, transformation={"format_block": half})
-    why, source = "it is no character, U+FFFD is sent", Source(__file__, line)
+    why, source = "it is not a character, so U+FFFD is sent", Source(__file__, line)
     path = f"history[{len(items) - 1}]"
     assert (Loss("content", "a lone surrogate", why, path, source),) == found.losses
 
@@ -457,13 +457,13 @@ def both_ways(rendered: Rendered) -> tuple[list[object], list[object]]:
 
     def shown() -> list[object]:
         messages, losses, layout = lower(tree, config=config, media_roots=(Path("/"),))
-        trace = Trace(tree, messages, layout)
+        reader = SpanReader(tree, messages, layout)
         nodes = [
             [(type(it.node), it.path, it.blocks()) for turn in entry.turns for it in turn.nodes]
-            for entry in trace.entries
+            for entry in reader.entries
         ]
         sources = [message.sources for message in messages]
-        return [messages, sources, [*trace.spans(messages)], losses, nodes]
+        return [messages, sources, [*reader.spans(messages)], losses, nodes]
 
     own = shown()
     with pytest.MonkeyPatch.context() as changed:

@@ -269,7 +269,7 @@ def test_where_a_part_begins_and_ends() -> None:
     page.block(PICTURE, "author")
     assert [3, 6, 7] == page.layout.starts
     assert ([-1, 0, 1], [-1, -1, -1, 0, 0, 0, 1, 2]) == (
-        page.layout.around,
+        page.layout.parents,
         page.layout.node_numbers,
     )
     assert [TextBlock("e")] == finished(page).between(6, 7)

@@ -247,7 +247,7 @@ def test_what_was_left_out_is_looked_at_when_it_is_back() -> None:
     history = recording((Message("user", "Hello."), stray, Message("user", "Well?")))
     [said] = render(Timeline(history), budget=20, counter=len).messages
     assert "Well?" == said.text
-    with pytest.raises(PairingError, match="no tool call is waiting for the result 'x'"):
+    with pytest.raises(PairingError, match="there is no open tool call for the result 'x'"):
         render(Timeline(history, Grounding("clock", "noon")))
 
 

@@ -550,7 +550,7 @@ def test_one_lowering(monkeypatch: pytest.MonkeyPatch) -> None:
     assert prompt_file(rendered)
     copied = pickle.loads(pickle.dumps(rendered))
     assert (repr(rendered), rendered.spans()) == (repr(copied), copied.spans())
-    assert "_trace" not in rendered.__getstate__()
+    assert "_span_reader" not in rendered.__getstate__()
     assert rendered.tokens.total == copied.tokens.total
 
 
@@ -782,7 +782,7 @@ def test_a_mask_returns_strings() -> None:
     """A mask that returns anything else is an error at the line of the call."""
     rendered = render(System("It is ", Volatile("12:00", label="now")))
     error = raised(OptionError, lambda: rendered.masked(lambda _: None))  # type: ignore[arg-type, return-value]
-    told = f"test_spans.py:{this_line() - 1}: the function given to masked() returned None"
+    told = f"test_spans.py:{this_line() - 1}: the function passed to masked() returned None"
     assert told in str(error)
 
 

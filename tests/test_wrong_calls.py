@@ -34,7 +34,7 @@ async def build_later() -> Timeline:
 
 
 NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
-    "None": (lambda: None, "did the function that builds it forget `return prompt`?"),
+    "None": (lambda: None, "write `return prompt` in the function that builds it"),
     "function": (lambda: build_later, "call the function that builds the prompt"),
     "type": (lambda: User, "call it: User(...)"),
     "coroutine": (build_later, "await it: render(await build(...))"),
@@ -58,7 +58,7 @@ NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
     "bytes": (lambda: b"Hi.", "decode it: render(User(Value(data.decode())))"),
     "module": (
         lambda: types.ModuleType("support"),
-        "give it the prompt in it: render(support.prompt)",
+        "pass the prompt in it: render(support.prompt)",
     ),
     "LangChain": (
         LangChainMessage,
@@ -68,7 +68,7 @@ NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: [LangChainMessage()],
         "read it with promptdsl.integrations: History(from_langchain(messages).messages)",
     ),
-    "number": (lambda: 5, "give it the prompt, for example a Timeline"),
+    "number": (lambda: 5, "pass the prompt, for example a Timeline"),
 }
 
 
@@ -96,13 +96,13 @@ def test_no_more_is_read_than_needed() -> None:
     [
         ("modle", "did you mean 'model'?"),
         ("bugdet", "did you mean 'budget'?"),
-        ("temperature", "give it to the client yourself"),
-        ("max_tokens", "give it to the client yourself; budget= limits the prompt"),
+        ("temperature", "pass it to the client yourself"),
+        ("max_tokens", "pass it to the client yourself; budget= limits the prompt"),
         ("tools", "write them in the prompt: Tool(function)"),
         ("response_format", "write it in the prompt: Output(schema)"),
         ("messages", "write them in the prompt: History(messages)"),
         ("config", "write transformation=..."),
-        ("variables", "give them to the function that builds the prompt"),
+        ("variables", "pass them to the function that builds the prompt"),
     ],
 )
 def test_an_unknown_option(function: Any, option: str, fix: str) -> None:
@@ -151,7 +151,7 @@ SERVERS = (
     "it has to_anthropic, to_bedrock, to_chat_template, to_gemini, to_openai, "
     "to_openai_responses; many other servers take to_openai()"
 )
-WHOLE = "str(rendered) is all of it, rendered.messages[-1].text the last message"
+WHOLE = "str(rendered) is the complete request, rendered.messages[-1].text the last message"
 AWAIT = "await it: rendered = await arender(...)"
 AS_CONTENT = "give it its content as arguments, or write it in its block"
 OPENAI = "write History.from_openai(messages): they are in the format of OpenAI"

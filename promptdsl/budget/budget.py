@@ -37,10 +37,10 @@ class Measure(Protocol):
         """A counter of the same parts that counts characters instead of tokens."""
         ...
 
-    def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
-        """Return the tokens of an entry of a timeline, and by id those of the ``wanted`` nodes.
+    def turn(self, node: Node, ids: Collection[int] = (), /) -> tuple[int, Mapping[int, int]]:
+        """Return the tokens of a child of a timeline, and those of the nodes inside with these ids.
 
-        A turn is counted with the frame of its message.
+        A turn is counted with the frame of its message. The second result has tokens by id.
         """
         ...
 

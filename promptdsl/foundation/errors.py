@@ -211,7 +211,7 @@ class PairingError(PromptError):
     ...     render(Timeline(ToolMessage("call_1", "21 degrees")))
     ... except PairingError as error:
     ...     print(error.what)
-    no tool call is waiting for the result 'call_1'
+    there is no open tool call for the result 'call_1'
     """
 
 
@@ -224,7 +224,7 @@ class PendingToolCalls(PairingError):
     ...     render(prompt, model="gpt-5").to_openai()
     ... except PendingToolCalls as error:
     ...     print(error.what)
-    the last calls are not answered yet: 'call_1'
+    the last calls have no results yet: 'call_1'
     """
 
 

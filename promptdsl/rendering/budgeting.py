@@ -1,4 +1,7 @@
-"""Before the passes of the target: lazies are filled, and the tree is fitted into its budget."""
+"""Lazies and budgets: call the functions of lazies, and fit the tree into its budget.
+
+``render.py`` imports this file only for prompts that need it.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -12,7 +15,7 @@ from promptdsl.components.lazy import LazyContext, acall, call, check_placement,
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import author
 from promptdsl.rendering.measure import Measuring, messages_total
-from promptdsl.rendering.passes.fill import Ask, Waiting
+from promptdsl.rendering.passes.fill import Ask, PendingLazy
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.pipeline import Outgoing, reading
 from promptdsl.rendering.request import RenderRequest, Settings, facts_of, settings_of
@@ -25,78 +28,85 @@ from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import is_compacted, opaque, with_content
 from promptdsl.tree.turn_nodes import ConversationNode, LazyNode, LimitNode, RootNode
 
-# The parts of lazies: their functions are called or awaited, and each result becomes a part.
+# The functions of lazies are called or awaited, and each result becomes a node.
 
 
 class Unanswered(Exception):
-    """Raised for lazies that must be awaited before the render continues."""
+    """Raised for lazies that must be awaited before the render can continue."""
 
-    def __init__(self, waiting: Sequence[Waiting]) -> None:
-        self.waiting = waiting
-
-
-def call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
-    """Return the part of each lazy; their functions are called in document order."""
-    return [_part(lazy, call(lazy.lazy, _context(lazy, request)), request) for lazy in waiting]
+    def __init__(self, lazies: Sequence[PendingLazy]) -> None:
+        self.lazies = lazies
 
 
-async def await_lazies(waiting: Sequence[Waiting], request: RenderRequest) -> list[Node | None]:
-    """Return the part of each lazy; their functions are called concurrently.
+def call_lazies(request: RenderRequest, lazies: Sequence[PendingLazy]) -> list[Node | None]:
+    """Return the node of each lazy; their functions are called in document order."""
+    return [
+        _result_node(pending, call(pending.lazy, _context(pending, request)), request)
+        for pending in lazies
+    ]
 
-    After all are done, raises the error of the first lazy in the document that failed.
+
+async def await_lazies(lazies: Sequence[PendingLazy], request: RenderRequest) -> list[Node | None]:
+    """Return the node of each lazy; their functions are called concurrently.
+
+    If functions fail, all are awaited first. Then the error of the first failed lazy in the
+    document is raised.
     """
     from asyncio import gather
 
-    async def part(lazy: Waiting) -> Node | None:
-        return _part(lazy, await acall(lazy.lazy, _context(lazy, request)), request)
+    async def result_node(pending: PendingLazy) -> Node | None:
+        return _result_node(pending, await acall(pending.lazy, _context(pending, request)), request)
 
-    parts = await gather(*map(part, waiting), return_exceptions=True)
-    for error in parts:
+    nodes = await gather(*map(result_node, lazies), return_exceptions=True)
+    for error in nodes:
         if isinstance(error, BaseException):
             raise error
-    return cast("list[Node | None]", parts)
+    return cast("list[Node | None]", nodes)
 
 
 def replay(answers: Iterable[list[Node | None]]) -> Ask:
-    """Return a function that returns the results of lazies that were awaited, round by round."""
+    """Return a function that returns the nodes of lazies that were awaited, round by round.
+
+    It raises :class:`Unanswered` for the first round without nodes.
+    """
     rounds = iter(tuple(answers))
 
-    def ask(waiting: Sequence[Waiting]) -> Sequence[Node | None]:
+    def ask(lazies: Sequence[PendingLazy]) -> Sequence[Node | None]:
         answer = next(rounds, None)
         if answer is None:
-            raise Unanswered(waiting)
+            raise Unanswered(lazies)
         return answer
 
     return ask
 
 
-def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
-    return LazyContext(request.model, facts_of(request).provider, _token_share(waiting, request))
+def _context(pending: PendingLazy, request: RenderRequest) -> LazyContext:
+    return LazyContext(request.model, facts_of(request).provider, _token_share(pending, request))
 
 
-def _token_share(waiting: Waiting, request: RenderRequest) -> int | None:
+def _token_share(pending: PendingLazy, request: RenderRequest) -> int | None:
     tokens_per_weight = request.tokens_per_weight
     if tokens_per_weight is None:
         return None
     facts, budget = facts_of(request), request.budget
     total = 0 if budget is None else budget.of(facts.window, facts.model) or 0
-    return share(tokens_per_weight, waiting.lazy.weight, total)
+    return share(tokens_per_weight, pending.lazy.weight, total)
 
 
-def _part(waiting: Waiting, result: object, request: RenderRequest) -> Node | None:
-    """Return the result of a lazy as a part, without the parts for another audience."""
-    part = part_of(result, waiting.lazy)
-    if part is None:
+def _result_node(pending: PendingLazy, result: object, request: RenderRequest) -> Node | None:
+    """Return the result of a lazy as a node, without the nodes for another audience."""
+    node = part_of(result, pending.lazy)
+    if node is None:
         return None
-    checked = check_placement(part, waiting.containers, waiting.lazy)
-    alone = make(RootNode, mask=OPAQUE, transformation=None, equipment=())
-    selected = select(with_content(alone, (checked,)), audience=request.audience).content
+    checked_node = check_placement(node, pending.containers, pending.lazy)
+    root = make(RootNode, mask=OPAQUE, transformation=None, equipment=())
+    selected = select(with_content(root, (checked_node,)), audience=request.audience).content
     if not selected:
         return None
-    tokens = _token_share(waiting, request)
+    tokens = _token_share(pending, request)
     if tokens is None or selected[0]._mask & TURN:  # turns are never cut
         return selected[0]
-    limit = make(LimitNode, mask=OPAQUE, at=waiting.lazy, most=tokens)
+    limit = make(LimitNode, mask=OPAQUE, at=pending.lazy, most=tokens)
     return with_content(limit, selected)
 
 
@@ -109,18 +119,19 @@ def fit_tree(
     settings: Settings,
     prepare: Callable[[RootNode, Trimmed | None], Outgoing],
 ) -> tuple[Callable[[], tuple[Dropped, ...]], Outgoing]:
-    """Return a function for the dropped parts, and the rest of the tree, ready to be sent.
+    """Return a function that returns the dropped parts, and what is left, ready to be sent.
 
-    Without a budget, only the limits and alternatives in the tree are applied.
+    Without a budget, only the limits and alternatives in the tree are applied. ``prepare`` makes a
+    tree ready to be sent. Raises an error at the line of the budget if the tree does not fit.
     """
     facts = settings.facts
     budget = request.budget or Budget()
     tokens = tokens_for(facts, budget.counter)
 
     def count(outgoing: Outgoing) -> int:
-        """Return the tokens of the payload, or without a target those of the messages."""
-        if outgoing.written is not None:
-            return outgoing.written.tally(tokens).total
+        """Return the tokens of the payload; without a target, the tokens of the messages."""
+        if outgoing.payload is not None:
+            return outgoing.payload.tally(tokens).total
         return messages_total(outgoing.prompt, outgoing.stages[-1][1], tokens, facts)
 
     measuring = partial(_measuring, tree, request, settings, tokens)
@@ -156,7 +167,7 @@ def _after(
 
 
 def share_budget(tree: RootNode, request: RenderRequest) -> None:
-    """Set the number of tokens that lazies may fill, before the first of them runs."""
+    """Set the tokens for a lazy of weight 1 in the request, before the first lazy runs."""
     budget = request.budget
     if budget is None or budget.tokens is None or request.tokens_per_weight is not None:
         return
@@ -164,22 +175,22 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
         return
     settings = settings_of(request, tree)
     tree = with_reserved_tags(tree, settings.config)
-    read = reading(partial(sendable, media_roots=request.media_roots, lost=[]))
+    read_pass = reading(partial(sendable, media_roots=request.media_roots, lost=[]))
     try:
-        tree = read(tree)
+        tree = read_pass(tree)
         measure = _measuring(tree, request, settings, tokens_for(settings.facts, budget.counter))
-        room = room_for(tree, budget, measure)
+        free_tokens = room_for(tree, budget, measure)
     except PromptError as error:
         raise error.located(budget.at or author()) from None
     if request.loading is not None:
         request.loading.check_awaited({})
-    request.tokens_per_weight = room
+    request.tokens_per_weight = free_tokens
 
 
 def _measuring(
     tree: RootNode, request: RenderRequest, settings: Settings, tokens: Tokens
 ) -> Measuring:
-    """Return the counter of the parts of a tree, with the bytes that its attachments need."""
+    """Return the counter of the nodes of a tree, which loads the bytes of its attachments."""
     facts, config = settings
     with_bytes = None
     if request.loading is not None and facts.provider is not None:

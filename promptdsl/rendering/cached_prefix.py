@@ -1,4 +1,4 @@
-"""The beginning of a request up to its last cache mark, as a request that warms the cache."""
+"""``Rendered.prefix()``: the payload up to its last cache mark, as a request that warms a cache."""
 
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -16,27 +16,32 @@ from promptdsl.providers.written import WrittenPayload
 Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider
 
 
-def cached_prefix(written: WrittenPayload) -> Param:
+def cached_prefix(written_payload: WrittenPayload) -> Param:
     """Return the payload up to its last cache mark, as a request.
 
-    Calls that are open at the cache mark are kept with their results. A short user message is
-    added where the provider needs one at the end.
+    If calls are open at the cache mark, their results are kept, too. A short user message is added
+    if the request would not end with a user's message. Raises :class:`TargetError` if the payload
+    has no cache mark.
     """
-    payload, wire = written.payload(), written.facts.wire
-    question = WrittenPayload(Prompt((spoken("user", OPENING),)), written.facts).payload()
-    entries: list[Param] = payload[wire.entries]
-    fields = [(n, key, value) for n, entry in enumerate(entries) for key, value in entry.items()]
-    marks = [(n, key, part) for n, key, value in fields for part in _marked(value, wire.mark)]
-    if not marks:
-        entries[:] = question[wire.entries]
+    payload, wire = written_payload.payload(), written_payload.facts.wire
+    question = WrittenPayload(Prompt((spoken("user", OPENING),)), written_payload.facts).payload()
+    messages: list[Param] = payload[wire.entries]
+    fields = [
+        (n, key, value) for n, message in enumerate(messages) for key, value in message.items()
+    ]
+    cache_marks = [
+        (n, key, index) for n, key, value in fields for index in _marked(value, wire.mark)
+    ]
+    if not cache_marks:
+        messages[:] = question[wire.entries]
         if not _cut(payload, wire.system, wire.mark):
-            # The choice may name a removed tool, and a cache of tools does not depend on it.
+            # The tool choice may name a removed tool. It is not part of what is cached here.
             _cut(payload, wire.choice, wire.mark)
             if not _cut(payload, wire.tools, wire.mark):
-                raise _without_marks(written)
+                raise _without_marks(written_payload)
         return payload
-    end: Address = (wire.entries, *marks[-1])
-    locations = [location for location in written.locations() if location.entry is not None]
+    end: Address = (wire.entries, *cache_marks[-1])
+    locations = [location for location in written_payload.locations() if location.entry is not None]
     later = (
         location.address
         for location in locations
@@ -46,56 +51,56 @@ def cached_prefix(written: WrittenPayload) -> Param:
         if not _open_calls(locations, end):
             break
         end = address
-    _end_entries(entries, end, question[wire.entries])
-    sent = [
+    _end_messages(messages, end, question[wire.entries])
+    roles = [
         location.role for location in locations if _position(location.address) <= _position(end)
     ]
-    if next(filter(SIDES.get, reversed(sent)), "assistant") == "assistant":
-        entries += question[wire.entries]
+    if next(filter(SIDES.get, reversed(roles)), "assistant") == "assistant":
+        messages += question[wire.entries]
     return payload
 
 
-def _end_entries(entries: list[Param], end: Address, question: list[Param]) -> None:
-    """Remove the messages after an end, and the payload parts after it in its message."""
-    number, index = _position(end)
-    del entries[number + 1 :]
+def _end_messages(messages: list[Param], end: Address, question: list[Param]) -> None:
+    """Remove all messages and payload parts after the address ``end``."""
+    message_index, part_index = _position(end)
+    del messages[message_index + 1 :]
     if len(end) > 3:
         key = str(end[2])
-        parts = entries[number][key][: index + 1]
+        parts = messages[message_index][key][: part_index + 1]
         if any("document" in part for part in parts) and not any("text" in part for part in parts):
-            # Bedrock, whose payload parts have no type, needs a text with a document.
+            # Bedrock needs a text next to a document. Its payload parts have no ``type``.
             parts += question[0][key]
-        entries[number] = {**entries[number], key: parts}
+        messages[message_index] = {**messages[message_index], key: parts}
 
 
-def _marked(params: object, mark: str) -> list[int]:
-    """Return the indices of the payload parts with a cache mark; none if ``params`` is no list."""
+def _marked(params: object, mark_key: str) -> list[int]:
+    """Return the indices of the payload parts with a cache mark; ``[]`` if it is no list."""
     parts = enumerate(params) if is_list(params) else ()
-    return [index for index, part in parts if is_mapping(part) and mark in part]
+    return [index for index, part in parts if is_mapping(part) and mark_key in part]
 
 
-def _cut(payload: Param, path: Path, mark: str) -> bool:
-    """Cut a list after its last cache mark; return whether it has one.
+def _cut(payload: Param, path: Path, mark_key: str) -> bool:
+    """Cut the list at ``path`` after its last cache mark; return whether it has a cache mark.
 
-    Without a cache mark the complete list is removed.
+    Without a cache mark, the complete list is removed.
     """
     for key in path[:-1]:
         payload = payload.get(key, {})
-    marked = _marked(payload.get(path[-1]), mark) if path else []
-    if marked:
-        del payload[path[-1]][marked[-1] + 1 :]
+    marked_indexes = _marked(payload.get(path[-1]), mark_key) if path else []
+    if marked_indexes:
+        del payload[path[-1]][marked_indexes[-1] + 1 :]
     elif path:
         payload.pop(path[-1], None)
-    return bool(marked)
+    return bool(marked_indexes)
 
 
 def _position(address: Address) -> tuple[int, int]:
-    """Return the number of a message, and of the payload part in it, 0 if it has no parts."""
+    """Return the index of a message, and of the payload part in it (0 if it has no parts)."""
     return int(address[1]), int(address[3]) if len(address) > 3 else 0
 
 
 def _open_calls(locations: Iterable[SentLocation], end: Address) -> set[str]:
-    """Return the ids of the calls up to an end that have no result there."""
+    """Return the ids of the calls without a result before or at the address ``end``."""
     ids: set[str] = set()
     for location in locations:
         if location.id and _position(location.address) <= _position(end):
@@ -103,11 +108,12 @@ def _open_calls(locations: Iterable[SentLocation], end: Address) -> set[str]:
     return ids
 
 
-def _without_marks(written: WrittenPayload) -> TargetError:
-    facts = written.facts
+def _without_marks(written_payload: WrittenPayload) -> TargetError:
+    """Return the error for a payload without a cache mark."""
+    facts = written_payload.facts
     problem = "no cache mark is sent, so there is no prefix to cache"
     fix = 'write CacheBreakpoint() or cache=True at the end of it, or render(..., cache="auto")'
     if not facts.cache_marks:
         problem = f"{facts.model or facts.provider} takes no cache marks, so it has no prefix()"
-        fix = "send payload(): its provider caches by itself, if at all"
+        fix = "send payload(): if its provider has a cache, it needs no cache marks"
     return TargetError(problem, fix=fix, at=(author(),))

@@ -1,6 +1,6 @@
-"""Hints about a conversation: it is empty or ended, a message comes twice, or one is empty.
+"""Hints about a conversation: it is empty or ended, or a message is empty or comes twice.
 
-``rendered.hints`` calls ``end_hints``, ``recording_hints`` and ``clearing_hints``; a batch calls
+``Rendered.hints`` calls ``end_hints``, ``recording_hints`` and ``clearing_hints``. A batch calls
 ``asks_nothing``.
 """
 
@@ -39,39 +39,47 @@ SPEAKERS = ("user", "assistant", "tool")
 ASKING = ("user", "tool")
 
 
-def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode) -> Iterator[Loss]:
-    """Yield the hint about a request without a conversation turn, or whose last one is the model's.
+def end_hints(
+    messages: Sequence[Message], facts: ModelFacts, written_tree: RootNode
+) -> Iterator[Loss]:
+    """Yield the hint about a conversation that is empty, or that ends with an answer of the model.
 
-    An event may replace a question, if no empty ``User`` was written: the model is to react to it.
-    A developer turn or a grounding may do so after an answer of the model. An answer that the
-    provider paused is sent back as it is.
+    There is no hint in these cases:
+
+    - the conversation has only an event, and no empty ``User``: the model answers the event;
+    - an event, a developer turn or a grounding follows the answer;
+    - the provider paused the answer: it is sent back unchanged;
+    - calls are open, or the model continues an answer (``prefill``).
     """
     if open_calls(messages):
         return
-    spoken = [
+    indexes = [
         index
         for index, message in enumerate(messages)
         if message.role in SPEAKERS and message.kind in CONVERSATION
     ]
-    if not spoken:
-        yield from _empty_conversation(messages, written)
+    if not indexes:
+        yield from _empty_conversation(messages, written_tree)
         return
-    last = messages[spoken[-1]]
-    # A message of merged answers has the reason in its sources.
-    if last.role != "assistant" or (last.sources or (last,))[-1].finish_reason == "paused":
+    last_message = messages[indexes[-1]]
+    # A message of merged answers has the ``finish_reason`` in its sources.
+    if (
+        last_message.role != "assistant"
+        or (last_message.sources or (last_message,))[-1].finish_reason == "paused"
+    ):
         return
     name, what = "ended_conversation", "the last message is the assistant's"
-    if unsent := _empty_question(written):
+    if unsent := _empty_question(written_tree):
         yield hint(name, what, _UNSENT, source=unsent.source)
-    elif not facts.prefill and last is messages[-1]:
+    elif not facts.prefill and last_message is messages[-1]:
         why = "this model may not continue it; write User(...) after it"
-        yield hint(name, what, why, at=(spoken[-1],))
+        yield hint(name, what, why, at=(indexes[-1],))
 
 
-def _empty_conversation(messages: Sequence[Message], written: RootNode) -> Iterator[Loss]:
+def _empty_conversation(messages: Sequence[Message], written_tree: RootNode) -> Iterator[Loss]:
     """Yield the hint about a request without a turn of the conversation."""
     name, what = "empty_conversation", "no conversation turn"
-    if unsent := _empty_question(written):
+    if unsent := _empty_question(written_tree):
         yield hint(name, what, _UNSENT, source=unsent.source)
     elif all(message.kind != "event" for message in messages):
         yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
@@ -80,18 +88,19 @@ def _empty_conversation(messages: Sequence[Message], written: RootNode) -> Itera
 _UNSENT = "this User has no text, so it is not sent"
 
 
-def _empty_question(written: RootNode) -> TurnNode | None:
+def _empty_question(written_tree: RootNode) -> TurnNode | None:
     """Return the last turn of a prompt, if it is a ``User`` without a text."""
-    turn = next(reversed([*_turns(written)]), None)
+    turn = next(reversed([*_turns(written_tree)]), None)
     if isinstance(turn, TurnNode) and turn.role == "user" and not any(turn.content):
         return turn
     return None
 
 
 def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool:
-    """Return whether a prompt has a ``User`` or a history, and nothing of a user or a tool is sent.
+    """Return whether no text or attachment of a user or a tool is sent, although one was written.
 
-    White space is never sent. If a history is alone and its answers are sent, it asks something.
+    The prompt has a ``User`` or a ``History`` then. White space alone is never sent. A history
+    without a ``User`` asks something if its answers are sent.
     """
     media: Counter[object] = Counter()  # attachments of the user, by their lines
     has_recorded = False
@@ -116,20 +125,20 @@ def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool
             media[loss.source] -= loss.count
     if +media:  # an attachment that is not lost
         return False
-    written = [node for node, _ in walk(stages["select"])]
-    if any(isinstance(node, TurnNode) and node.role == "user" for node in written):
+    nodes = [node for node, _ in walk(stages["select"])]
+    if any(isinstance(node, TurnNode) and node.role == "user" for node in nodes):
         return True
-    has_history = any(isinstance(node, ConversationNode) for node in written)
+    has_history = any(isinstance(node, ConversationNode) for node in nodes)
     return has_history and (not has_recorded or bool(media))
 
 
 def _merged_turns(tree: RootNode) -> Iterator[Child]:
-    """Yield the turns of a prompt, also those that were merged, from the last one on."""
-    for part in reversed(tree.content):
-        if isinstance(part, MergedNode):
-            yield from reversed(part.content)
+    """Yield the turns of a prompt, and the turns in merged turns, from the last to the first."""
+    for turn in reversed(tree.content):
+        if isinstance(turn, MergedNode):
+            yield from reversed(turn.content)
         else:
-            yield part
+            yield turn
 
 
 def _kind_of(block: Block) -> str:
@@ -142,7 +151,7 @@ def _kind_of(block: Block) -> str:
 
 
 def _is_sent(node: Node) -> bool:
-    """Return whether a part of a turn is more than white space, without the parts in it."""
+    """Return whether a node is more than white space; the nodes in it do not count."""
     if isinstance(node, TableNode | ToolResultNode | ToolTurnNode):
         return True
     return bool("".join(_texts_of(node)).strip())
@@ -155,21 +164,21 @@ def _texts_of(node: Node) -> list[str]:
 
 
 def _text_in(turn: Node) -> str:
-    """Return the texts of a turn, without headings, tags and gaps around them."""
+    """Return the texts of a turn, without headings, tags and gaps between them."""
     return "".join("".join(_texts_of(node)) for node, _ in walk(turn))
 
 
 def _turns(tree: RootNode) -> Iterator[Node]:
-    """Yield the histories and the turns of the conversation, also those in fragments."""
-    waiting: list[Child] = [*reversed(tree.content)]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, ConversationNode):
-            yield part
-        elif isinstance(part, FragmentNode):
-            waiting += reversed(part.content)
-        elif isinstance(part, TurnNode) and part.role in SPEAKERS:
-            yield part
+    """Yield the histories and the turns of a conversation, also those in fragments."""
+    child_stack: list[Child] = [*reversed(tree.content)]
+    while child_stack:
+        child = child_stack.pop()
+        if isinstance(child, ConversationNode):
+            yield child
+        elif isinstance(child, FragmentNode):
+            child_stack += reversed(child.content)
+        elif isinstance(child, TurnNode) and child.role in SPEAKERS:
+            yield child
 
 
 def recording_hints(
@@ -177,15 +186,15 @@ def recording_hints(
 ) -> Iterator[Loss]:
     """Yield the hints about recordings: empty or repeated messages, and unknown names.
 
-    ``tools`` are the names of those that the prompt offers.
+    ``tools`` are the names of the tools of the prompt.
     """
     if stages["fill"]._mask & RECORDED:
         for recording in recordings(stages["fill"]):
             yield from _repeated(recording)
     turns = [*_turns(stages["read"])]
-    for turn, following in zip_longest(turns, turns[1:]):
+    for turn, next_turn in zip_longest(turns, turns[1:]):
         if isinstance(turn, ConversationNode):
-            yield from _in_conversation(turn, following)
+            yield from _in_conversation(turn, next_turn)
             yield from _unknown_pins(turn)
             yield from _unknown_tools(turn, {*tools})
     system = next(iter(stages["merge_system"].content), None)
@@ -194,9 +203,9 @@ def recording_hints(
 
 
 def _repeated(node: RecordedNode) -> Iterator[Loss]:
-    """Yield a hint for an object that comes twice in a row, or twice after the same object.
+    """Yield a hint for an object that comes twice in a row, or a pair of objects that comes twice.
 
-    An object alone may be repeated: examples in a list may share an answer.
+    A single object may be repeated: examples in a list may share an answer.
     """
     items: object = node.items
     if not is_list(items):
@@ -204,7 +213,9 @@ def _repeated(node: RecordedNode) -> Iterator[Loss]:
     seen: set[tuple[int, int]] = set()
     for index, pair in enumerate(pairwise(map(id, items)), 1):
         if pair in seen or pair[0] == pair[1]:
-            yield _twice(node, index, "it is the same object: was the list extended by itself?")
+            yield _twice(
+                node, index, "it is the same object; perhaps the list was extended by itself"
+            )
         seen.add(pair)
 
 
@@ -213,13 +224,13 @@ def _twice(node: Node, index: int, why: str) -> Loss:
     return hint("repeated_message", what, why, f"history[{index}]", source=node.source)
 
 
-def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator[Loss]:
-    """Yield the hints about the messages of a recording, and about the turn behind it."""
+def _in_conversation(node: ConversationNode, next_turn: Node | None) -> Iterator[Loss]:
+    """Yield the hints about the messages of a recording, and about the turn after it."""
     ids: set[str] = set()
-    asked = ""
+    question = ""
     for run in node.content:
         if not isinstance(run, RecordedNode):
-            asked = ""
+            question = ""
             continue
         for index, message in enumerate(run.items, run.start):
             types = {block.type for block in message.content}
@@ -236,14 +247,17 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
                     yield _twice(node, index, f"its id {message.id!r} occurs twice")
                 ids.add(message.id)
             if message.role == "user" and "tool_result" not in types:
-                asked = message.text
+                question = message.text
             elif message.role == "assistant" and "tool_use" not in types:
-                asked = ""
-    if asked and isinstance(following, TurnNode) and following.role == "user":
-        if _text_in(following) != asked:
+                question = ""
+    if question and isinstance(next_turn, TurnNode) and next_turn.role == "user":
+        if _text_in(next_turn) != question:
             return
-        why = "the History ends with the same question; leave it out of one of the two"
-        yield hint("repeated_message", "a question that comes twice", why, source=following.source)
+        why = (
+            "the History ends with the same question; leave it out of the History or of the "
+            "Timeline"
+        )
+        yield hint("repeated_message", "a question that comes twice", why, source=next_turn.source)
 
 
 def _unknown_pins(node: ConversationNode) -> Iterator[Loss]:
@@ -252,7 +266,7 @@ def _unknown_pins(node: ConversationNode) -> Iterator[Loss]:
     if not has_ids or not node.content:
         return
     pins: frozenset[str] = node.pin
-    ids: set[str | None] = {part.options.id for part in node.content}
+    ids: set[str | None] = {run.options.id for run in node.content}
     messages = _messages_in(node)
     ids.update(message.id for message in messages)
     for id in sorted(pins - ids):
@@ -263,32 +277,34 @@ def _unknown_pins(node: ConversationNode) -> Iterator[Loss]:
 
 
 def _unknown_tools(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
-    """Yield a hint for the name of an unknown tool in ``clear_results``.
+    """Yield a hint for each name in ``clear_results`` that no tool has.
 
-    Without a tool in the prompt, the names of the calls are known; without a call, too, none is.
+    Tools of the prompt and tools that were called count. Without any of these there is no hint.
     """
     if node.clear_results is None or not node.clear_results.exclude:
         return
     from promptdsl.budget.tool_results import as_sent
 
-    known = tools.union(call.name for message in _messages_in(node) for call in message.calls)
-    if not known:
+    names = tools.union(call.name for message in _messages_in(node) for call in message.calls)
+    if not names:
         return
     for name in node.clear_results.exclude:
-        if name not in known and name not in map(as_sent, known):
+        if name not in names and name not in map(as_sent, names):
             why = "no tool of the prompt or of its history has this name"
-            why += "".join(f"; did you mean {near!r}?" for near in close_names(name, known)[:1])
+            why += "".join(
+                f"; did you mean {near_name!r}?" for near_name in close_names(name, names)[:1]
+            )
             yield hint("unknown_name", f"exclude={name!r}", why, source=node.source)
 
 
 def _messages_in(node: ConversationNode) -> list[Message]:
     """Return the recorded messages of a history."""
-    runs = [part for part in node.content if isinstance(part, RecordedNode)]
+    runs = [run_node for run_node in node.content if isinstance(run_node, RecordedNode)]
     return [message for run in runs for message in run.items]
 
 
 def clearing_histories(tree: RootNode) -> list[tuple[ConversationNode, ClearResults]]:
-    """Return the histories of a tree that clear results, each with its rule."""
+    """Return the histories of a tree that clear tool results, each with its rule."""
     return [
         (node, node.clear_results)
         for node in _turns(tree)
@@ -298,33 +314,40 @@ def clearing_histories(tree: RootNode) -> list[tuple[ConversationNode, ClearResu
 
 def clearing_hints(
     histories: Iterable[tuple[ConversationNode, ClearResults]],
-    most: int,
+    limit: int,
     total: int | None,
     dropped: "Sequence[Dropped]",
 ) -> Iterator[Loss]:
     """Yield the hints about histories that clear nothing, or far more than a budget needs.
 
-    ``most`` are the tokens of the budget, or of the window of the model without one. ``total`` are
-    those that are sent, ``None`` without a budget, ``dropped`` the parts that are not sent.
+    ``limit`` is that of the budget, or else the context window of the model, in tokens. ``total``
+    are the tokens that are sent, ``None`` without a budget. ``dropped`` are the parts that are not
+    sent.
     """
     for node, rule in histories:
-        parts = [part for part in dropped if part.source == node.source]
-        cleared = sum(part.tokens for part in parts if "cleared" in part.why)
-        if rule.at_least is not None and rule.at_least >= most:
+        drops = [drop for drop in dropped if drop.source == node.source]
+        cleared = sum(drop.tokens for drop in drops if "cleared" in drop.why)
+        if rule.at_least is not None and rule.at_least >= limit:
             what = f"at_least={rule.at_least:,}"
-            why = f"{most:,} tokens never hold so much to clear; write less, or leave it out"
+            why = (
+                f"{limit:,} tokens cannot hold so much, so nothing is ever cleared; write less, "
+                "or leave it out"
+            )
             yield hint("unreached_clearing", what, why, source=node.source)
         elif not cleared:
             calls = sum(len(message.calls) for message in _messages_in(node))
-            if 0 < calls <= rule.keep and any("no room" in part.why for part in parts):
-                why = f"all {calls:,} results stay, so a budget drops rounds; keep fewer"
+            if 0 < calls <= rule.keep and any("no room" in drop.why for drop in drops):
+                why = (
+                    f"all {calls:,} results stay, so the budget drops complete rounds; "
+                    "write a smaller keep="
+                )
                 yield hint("unreached_clearing", f"keep={rule.keep:,}", why, source=node.source)
         elif rule.at_least is not None and total is not None:
-            if total + cleared > most or total * 2 >= most:
+            if total + cleared > limit or total * 2 >= limit:
                 continue
             what = f"at_least={rule.at_least:,}"
             why = (
-                f"it clears every {rule.at_least:,} tokens, though only {total:,} of {most:,} are "
+                f"it clears every {rule.at_least:,} tokens, though only {total:,} of {limit:,} are "
                 "sent; without at_least, results are cleared when a budget is too small"
             )
             yield hint("early_clearing", what, why, source=node.source)
@@ -340,5 +363,8 @@ def _repeated_system(system: ConsolidatedNode, text: str) -> Iterator[Loss]:
     shorter, longer = sorted((recorded_text, rest), key=len)
     if shorter and recorded_text in text and f"\n{shorter}\n" in f"\n{longer}\n":
         what = "system text that comes twice"
-        why = "a History has it and the prompt writes it; leave the system message out of the list"
+        why = (
+            "a History has it, and the prompt writes it again; leave the system message out of "
+            "the list"
+        )
         yield hint("repeated_system", what, why, source=recorded[0].source)

@@ -1,4 +1,8 @@
-"""Hints about what an author wrote: it can be rendered, but it may be a mistake."""
+"""Hints about what an author wrote: it can be rendered, but it may be a mistake.
+
+``Rendered.hints`` calls ``author_hints``, ``unread_hints``, and the functions that read spans.
+Hints about a conversation are in ``conversation_hints.py``.
+"""
 
 import json
 import re
@@ -31,12 +35,12 @@ from promptdsl.tree.turn_nodes import (
 
 
 def author_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) -> Iterator[Loss]:
-    """Yield the hints about what an author wrote, from the stages of a render and its messages."""
+    """Yield the hints about what an author wrote, from the stages and messages of a render."""
     yield from hints_in(stages["read"])
     yield from grounding_hints(stages)
     yield from id_hints(stages["written"])
     yield from template_hints(stages)
-    # Nodes have the texts before they were encoded. No encoding changes these letters.
+    # Nodes have texts before they are encoded, messages after it. Encoding keeps these words.
     if any("not rendered" in message.text for message in messages):
         yield from outline_hints(stages["merge"])
     yield from tool_hints(stages["merge"])
@@ -46,7 +50,7 @@ def author_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) ->
 
 
 def unread_hints(root: RootNode) -> Iterator[Loss]:
-    """Yield a hint for each key of recorded messages that the reader of their format ignores."""
+    """Yield a hint for each key of recorded messages that promptdsl does not read."""
     from promptdsl.providers.registry import unread_keys
 
     for node in recordings(root):
@@ -62,7 +66,7 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
 
 
 def _kept_keys(node: RecordedNode) -> Iterator[tuple[str, str]]:
-    """Yield the last step of each key in the extra of messages, with the address of the message."""
+    """Yield each key in the ``extra`` of messages, without its path, and the message's address."""
     for index, item in enumerate(node.items):
         extra: object = item.get("extra") if is_mapping(item) else item.extra
         for path in extra if is_mapping(extra) else ():
@@ -73,14 +77,17 @@ def _kept_keys(node: RecordedNode) -> Iterator[tuple[str, str]]:
 
 
 def hints_in(root: Node) -> list[Loss]:
-    """Return a hint for each line with a hinted node, but not for a node in another hinted one."""
+    """Return a hint for each line with a node that has the mask ``HINTED``.
+
+    A node inside another such node has no hint.
+    """
     hints: dict[object, Loss] = {}
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+    node_stack = [root]
+    while node_stack:
+        node = node_stack.pop()
         if node._mask & HINTED != HINTED:
             children = reversed(node.content)
-            waiting += [c for c in children if not isinstance(c, str) and c._mask & OPAQUE]
+            node_stack += [c for c in children if not isinstance(c, str) and c._mask & OPAQUE]
             continue
         is_text = node.content and not isinstance(node, ComponentNode)
         make_hint = _touching if is_text else _empty
@@ -90,11 +97,11 @@ def hints_in(root: Node) -> list[Loss]:
 
 
 def _empty(node: Node) -> Loss:
-    """Return the hint for a component whose block was opened and left empty."""
+    """Return the hint for a component with an empty block (``with``)."""
     what, why = f"an empty {label(node)}", "nothing was written in it"
     advice = (
-        "a string needs Text(...), a part include(part), a function its call, a generator "
-        "@component, a thread to return its part"
+        "write strings as Text(...), parts as include(part), call functions, decorate "
+        "generators with @component, and return parts from threads"
     )
     if isinstance(node, RootNode):
         advice = "write its turns in it, such as System(...) and User(...)"
@@ -115,30 +122,33 @@ def _touching(node: Node) -> Loss:
     """Return the hint for two parts of one text with no space between their sentences."""
     texts = map(_text_of, node.content)
     pairs = zip(pairwise(texts), pairwise(node.content), strict=True)
-    left, right = next(parts for pair, parts in pairs if sentences_touch(*pair))
-    before = repr(left.rsplit(None, 1)[-1]) if isinstance(left, str) else f"a {label(left)}"
-    after = repr(right.split(None, 1)[0][:20]) if isinstance(right, str) else f"a {label(right)}"
+    first, second = next(children for pair, children in pairs if sentences_touch(*pair))
+    before = repr(first.rsplit(None, 1)[-1]) if isinstance(first, str) else f"a {label(first)}"
+    after = repr(second.split(None, 1)[0][:20]) if isinstance(second, str) else f"a {label(second)}"
     what = f"no space between {before} and {after}"
     why = "the strings of one call are one text; write the space, or Text(...) for each"
     return hint("missing_space", what, why, source=node.source)
 
 
-def _text_of(part: Child) -> str:
-    return part if isinstance(part, str) else part.text if isinstance(part, ValueNode) else ""
+def _text_of(child: Child) -> str:
+    return child if isinstance(child, str) else child.text if isinstance(child, ValueNode) else ""
 
 
 def grounding_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
-    """Yield a hint for each grounding that was written empty; one with a title has another hint."""
+    """Yield a hint for each ``Grounding`` that was written empty.
+
+    A grounding with a title or an empty block has another hint.
+    """
     if not stages["written"]._mask & REQUEST << SHIFT:
         return
-    # If an audience or a function emptied it, it is another node than the written one.
-    read = {*map(id, among_turns(stages["read"]))}
+    # If a pass emptied a grounding, the tree has another node than the written one.
+    read_ids = {*map(id, among_turns(stages["read"]))}
     why = "it is not sent; leave it out, or write in it that nothing was found"
     for turn in among_turns(stages["written"]):
         is_empty = not any(turn.content) and not getattr(turn, "title", None)
         if (
             is_empty
-            and id(turn) in read
+            and id(turn) in read_ids
             and turn._mask & HINTED != HINTED
             and label(turn) == "Grounding"
         ):
@@ -147,9 +157,10 @@ def grounding_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
 
 
 def id_hints(tree: RootNode) -> Iterator[Loss]:
-    """Yield a hint for each first argument that is an id and has white space: it may be content.
+    """Yield a hint for each id with white space, because it may be content in the wrong argument.
 
-    Agents make such ids for calls, so for a result there is a hint only without content.
+    Agents make ids of calls with white space, too. So for a result there is a hint only if it has
+    no content.
     """
     with_ids = (REQUEST | RESULT) << SHIFT
     for turn in among_turns(tree):
@@ -159,42 +170,44 @@ def id_hints(tree: RootNode) -> Iterator[Loss]:
             yield from _text_as_id(turn, turn.options.id, 'title=..., or Grounding("{}", {})')
         if isinstance(turn, ToolTurnNode) and not any(turn.content):
             yield from _text_as_id(turn, turn.tool_use_id, 'ToolMessage("call_1", {1})')
-        for part in turn.content:
-            if isinstance(part, ToolResultNode) and not any(part.content):
-                yield from _text_as_id(part, part.tool_use_id, 'ToolResult("call_1", {1})')
+        for child in turn.content:
+            if isinstance(child, ToolResultNode) and not any(child.content):
+                yield from _text_as_id(child, child.tool_use_id, 'ToolResult("call_1", {1})')
 
 
 def _text_as_id(node: Node, id: str | None, advice: str) -> Iterator[Loss]:
     if id is not None and len(id.split()) > 1:
-        shown = json.dumps(id[:60], ensure_ascii=False)
-        way = advice.format(id_for(id), shown)
-        why = f"it looks like content, and an id is not sent; write {way}"
-        what = f"the first argument of {label(node)}, {shown}, is its id"
+        quoted_id = json.dumps(id[:60], ensure_ascii=False)
+        call = advice.format(id_for(id), quoted_id)
+        why = f"it looks like content, and an id is not sent; write {call}"
+        what = f"the first argument of {label(node)}, {quoted_id}, is its id"
         yield hint("text_as_id", what, why, source=node.source)
 
 
-# Templates: items that follow the text before them without a line end, and unused variables.
+# Templates: list items without a line end before them, and unused variables.
 
 _GLUED = re.compile(
     r"(?:[^\s}]|}})(?: *{%-? *end(?:if|for) *%})+\r?\n[ \t]*((?:[-*+]|\d+[.)]|#+) .{,30})"
 )
-"""Text, then tags of which the last removes the line end, then an item or a heading."""
+"""Text, then tags (the last removes the line end after it), then an item or a heading."""
 _NO_TAGS = re.compile(r"\{#.*?#\}|\{% *raw\b.*?endraw *%\}", re.DOTALL)
 
 
 def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
-    """Yield the hints about templates.
+    """Yield the hints about templates: glued items, and variables that a template does not use.
 
-    A keyword that its template does not use is a hint. A mapping may be for several templates, also
-    of other prompts: a key that none of them uses is a hint only if the text has a placeholder of
-    another kind for it. A template given as text that names none of its variables is one hint,
-    unless it got a mapping of which another template uses something. It is not known what a
-    template that is left out would use.
+    - A keyword that its template does not use is a hint.
+    - A mapping of variables may be for several templates, also of other prompts. So a key that no
+      template uses is a hint only if the text has a placeholder of another kind for it.
+    - If a template that was passed as text uses none of its variables, that is one hint for all of
+      them. It is no hint if another template uses a key of the same mapping.
+
+    What a template uses is known only if it was rendered: the others count as using everything.
     """
     nodes: list[tuple[TemplateNode, frozenset[str], frozenset[str]]] = []
     used: defaultdict[frozenset[str], set[str]] = defaultdict(set)
-    written = {id(node): node for name in ("written", "fill") for node in opaque(stages[name])}
-    for node in written.values():
+    nodes_by_id = {id(node): node for name in ("written", "fill") for node in opaque(stages[name])}
+    for node in nodes_by_id.values():
         if isinstance(node, TemplateNode):
             mapped = frozenset(node.variables.keys() - {*getattr(node, "keywords", ())})
             if not hasattr(node, "compiled"):
@@ -207,7 +220,7 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
                 used[mapped] |= names
                 nodes.append((node, mapped, names))
             if glued := _GLUED.search(_NO_TAGS.sub("", node.compiled.trimmed)):
-                why = "the tag above takes the line end (trim_blocks); end it with +%}"
+                why = "the tag before it removes the line end (trim_blocks); end that tag with +%}"
                 yield hint("glued_item", f"the glued item {glued[1]!r}", why, source=node.source)
     for node, mapped, names in nodes:
         text = node.template.value.strip() if node.template.kind == "text" else ""
@@ -215,8 +228,8 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
         is_for_others = not keywords and not mapped.isdisjoint(used[mapped])
         if text and node.variables and names.isdisjoint(node.variables) and not is_for_others:
             ways = ("{{ name }}", "{name}")
-            way, other = reversed(ways) if node.template.is_format else ways
-            why = f"it uses none of its variables; write {way} where one goes, not {other}"
+            way, other_way = reversed(ways) if node.template.is_format else ways
+            why = f"it uses none of its variables; write {way} where one goes, not {other_way}"
             yield hint("unused_variable", f"the template {text[:40]!r}", why, source=node.source)
             continue
         unused = keywords - names
@@ -231,7 +244,7 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
 
 
 def _has_other_placeholder(name: str, source: str) -> bool:
-    """Return whether a text has a placeholder for a variable that is not one of Jinja."""
+    """Return whether a text has a placeholder for a variable that Jinja does not read."""
     name = re.escape(name)
     placeholders = (rf"\{{{name}\}}", rf"\${name}\b", rf"%\({name}\)s")
     return re.search("|".join(placeholders), source) is not None
@@ -241,7 +254,7 @@ def _has_other_placeholder(name: str, source: str) -> bool:
 
 
 def tool_hints(tree: RootNode) -> Iterator[Loss]:
-    """Yield a hint for each tool that was written, not read, and has no description."""
+    """Yield a hint for each tool without a description, unless it was read from a payload."""
     why = "a model chooses tools by their descriptions; write a docstring, or description=..."
     for node in tree.equipment:
         if not isinstance(node, ToolNode) or node._offset < 0:
@@ -254,7 +267,10 @@ def tool_hints(tree: RootNode) -> Iterator[Loss]:
 def volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterator[Loss]:
     """Yield a hint for each :class:`Volatile` before a cache mark, except in groundings."""
     covered: list[Span] = []
-    why = "it is before a cache mark, so the cache misses when it changes; write it after the mark"
+    why = (
+        "it is before a cache mark, so the cache misses when it changes; write it after the "
+        "cache mark"
+    )
     for span in spans:
         if span.kind == "volatile" and span.role != "ephemeral":
             covered.append(span)
@@ -266,18 +282,19 @@ def volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterat
 
 
 def grounding_volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterator[Loss]:
-    """Yield a hint for each :class:`Volatile` of a request-only turn that answers follow.
+    """Yield a hint for each :class:`Volatile` of a grounding with an answer after it.
 
-    With each round of a loop there are more messages after it, and no cache has them: what is
-    before them has changed. A last message of the assistant is the beginning of the next answer.
+    When the value changes, the cache cannot serve any message after it. In a loop, each round adds
+    messages there. A last message of the assistant does not count: it is the beginning of the next
+    answer.
     """
     answers = (n for n, message in enumerate(messages[:-1]) if message.role == "assistant")
-    last = max(answers, default=-1)
+    last_answer = max(answers, default=-1)
     for span in spans:
-        if span.kind == "volatile" and span.role == "ephemeral" and span.message < last:
+        if span.kind == "volatile" and span.role == "ephemeral" and span.message < last_answer:
             what = f"Volatile {span.label!r}"
             why = (
-                f"when it changes, a cache has none of the {len(messages) - span.message - 1} "
+                f"when it changes, no cache serves the {len(messages) - span.message - 1} "
                 'messages after it; send it last, with position="end"'
             )
             yield hint("volatile_grounding", what, why, span.address, source=span.source)
@@ -286,16 +303,16 @@ def grounding_volatile_hints(messages: Sequence[Message], spans: Iterable[Span])
 # Values that are tags.
 
 _TAG = re.compile(r"\s*(?:</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>|[`~]{3,}[^`\n]*)\s*")
-"""A tag, with attributes or without, or the line of a code fence, and nothing else."""
+"""A tag, with or without attributes, or the line of a code fence, and nothing else."""
 
 
 _INSTRUCTIONS = ("system", "developer")
 
 
 def has_tag_values(root: Node, messages: Iterable[Message]) -> bool:
-    """Return whether a value of a tree is a tag or a code fence, and nothing else.
+    """Return whether a value of a tree may be a tag or a code fence that is sent encoded.
 
-    Without a character reference in the instructions, none of their values is sent encoded.
+    If the instructions have no character reference, no value in them is sent encoded.
     """
     if not any("&" in message.text for message in messages if message.role in _INSTRUCTIONS):
         return False
@@ -304,7 +321,7 @@ def has_tag_values(root: Node, messages: Iterable[Message]) -> bool:
 
 
 def tag_hints(spans: Iterable[Span]) -> Iterator[Loss]:
-    """Yield a hint for each value of instructions that is a tag or a fence, and is sent encoded."""
+    """Yield a hint for each value of instructions that is a tag or code fence and sent encoded."""
     for span in spans:
         if span.kind != "value" or span.role not in _INSTRUCTIONS or _TAG.fullmatch(span.text):
             continue
@@ -312,24 +329,24 @@ def tag_hints(spans: Iterable[Span]) -> Iterator[Loss]:
         if _TAG.fullmatch(text):
             what = f"the value {text.strip()!r}"
             why = (
-                f"a value cannot open or close anything, so {span.text.strip()!r} is sent: "
+                f"a value cannot be a tag or a code fence, so {span.text.strip()!r} is sent: "
                 "write trusted(...) if the text is yours"
             )
             yield hint("encoded_tag", what, why, span.address, source=span.source)
 
 
-# Parts that became text too early, such as by ``str()``.
+# Parts that became text too early, for example by ``str()``.
 
 _START = re.compile(r"<\w+ (?:at|'|\")")
 _END = ": not rendered>"
 LONGEST = 500
-"""The characters before the end of an outline's first line that are searched for its beginning."""
+"""How many characters before the end of an outline's first line are searched for its beginning."""
 
 
 def outline_hints(tree: Node) -> Iterator[Loss]:
-    """Yield a hint for each part of a tree whose text contains the first line of an outline.
+    """Yield a hint for each node whose text contains the first line of an outline.
 
-    The texts are those before they were encoded. Recordings, trusted text and code are left out.
+    The texts are not encoded yet. Recordings, trusted text and code are left out.
     """
     why = "str() or %s of a part is its outline: pass the part itself"
     for walked in (node for node, _ in walk(tree) if not node._may_quote):

@@ -1,6 +1,7 @@
-"""The losses of a result: their lines, which are about content of the author, and errors.
+"""The losses of a ``Rendered``: where each is in the prompt, and the warnings about them.
 
-In this order: the errors of a target, losses and hints with their lines, and the warnings.
+First come the errors of a ``Rendered``, then ``losses_with_lines`` and ``counted_losses``, then
+``warn_of_losses``.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -21,24 +22,24 @@ from promptdsl.foundation.source import Source, author, warn_of_lost_content
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.message import Message, last_calls
 from promptdsl.messages.prompt import Loss
-from promptdsl.rendering.spans import Trace, TurnBlock
+from promptdsl.rendering.spans import SpanReader, TurnBlock
 from promptdsl.rendering.text.layout import WrittenNode
 from promptdsl.tree.part_nodes import MediaNode, ToolResultNode, ToolUseNode
 from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
 
-# The errors of a ``Rendered``: it has no such payload, no such attribute, or is no text.
+# The errors of a ``Rendered``: for a payload it does not have, an unknown attribute, an f-string.
 #
-# ``author()`` is the line outside of this package that called it: the line that the error names.
+# Each error names the line ``author()``: the line outside of this package that called it.
 
 
 def no_target(model: str | None) -> TargetError:
-    """Return the error for a payload of a result that was rendered without a target."""
-    problem, fix = "this was rendered without a target", "name one: render(tree, model=...)"
+    """Return the error for the payload of a result that was rendered without a target."""
+    problem, fix = "this was rendered without a target", "name a target: render(tree, model=...)"
     if model is not None:
         problem = f"the model {model!r} is unknown, so there is no target"
         call = f'render(tree, model={model!r}, provider="openai_compatible")'
         fix = f"name its provider: {call} for open models and most servers"
-        # The advice for a name that is near a known one; ``None`` if it is near none.
+        # ``None`` if the name is like no known name.
         advice = near_name(model, provider=None)
         fix = " Or ".join(filter(None, (advice, fix)))
     return TargetError(problem, fix=fix, at=(author(),))
@@ -64,58 +65,55 @@ def other_target(target: str, facts: ModelFacts) -> TargetError:
 
 def unanswered(messages: Sequence[Message]) -> PendingToolCalls:
     """Return the error for a payload whose last calls have no results yet."""
-    caller, waiting = last_calls(reversed(messages))
+    caller, calls = last_calls(reversed(messages))
     assert caller is not None
     # A message that was made of data has no line of an author.
     source = caller.sources[0].source if caller._origins else None
-    names = ", ".join(repr(block.id) for block in waiting)
+    ids = ", ".join(repr(call.id) for call in calls)
     return PendingToolCalls(
-        f"the last calls are not answered yet: {names}",
-        fix=f"answer them: ToolMessage({waiting[0].id!r}, ...)",
+        f"the last calls have no results yet: {ids}",
+        fix=f"answer them: ToolMessage({calls[0].id!r}, ...)",
         at=(source,),
     )
 
 
 def unknown_name(name: str, names: Sequence[str]) -> UnknownNameError:
-    """Return the error for a public name that a result does not have.
-
-    ``names`` are the names that it has.
-    """
+    """Return the error for a public name that a result does not have; it has ``names``."""
     fix = nearest(name, names)
     if name.startswith("to_"):
         targets = ", ".join(
-            known for known in names if known.startswith("to_") and known != "to_otel"
+            method for method in names if method.startswith("to_") and method != "to_otel"
         )
         fix = f"it has {targets}; many other servers take to_openai()"
     if name in ("to_dict", "to_json"):
         fix = f"write rendered.record().{name}(), or rendered.payload() for what is sent"
     elif name in ("text", "content"):
-        fix = "str(rendered) is all of it, rendered.messages[-1].text the last message"
+        fix = "str(rendered) is the complete request, rendered.messages[-1].text the last message"
     return UnknownNameError(f"a Rendered has no {name!r}", fix=fix, at=(author(),))
 
 
 def no_text() -> ContentError:
-    """Return the error for a result that is put into a text."""
+    """Return the error for a result in an f-string or added to a text."""
     return ContentError(
-        "a Rendered is messages, not a text to put into another text",
+        "a Rendered has messages, so it cannot be put into a text",
         fix='print(rendered) and f"{rendered!s}" show it; in another prompt, write its messages '
         "with History(rendered.messages), or the part itself",
         at=(author(),),
     )
 
 
-# The losses and hints of a result, each with the address and the line of what it is about.
+# The losses and hints of a result, each with the address and the line of its content.
 
 
 def losses_with_lines(
-    losses: Sequence[Loss], source: Source | None, trace: Callable[[], Trace]
+    losses: Sequence[Loss], source: Source | None, span_reader: Callable[[], SpanReader]
 ) -> tuple[Loss, ...]:
-    """Return the losses; those in messages get their message, an address and a line.
+    """Return the losses; a loss in a message gets an address, a line and the message.
 
-    Address and line are those of the part that wrote the block. For a loss of a complete message
-    they are those of its first turn, for a recorded message those of its ``History``. A loss of the
-    complete prompt gets ``source``, the line of the prompt. ``trace`` is called if a loss is in a
-    message.
+    A loss of a block gets the address and line of the node that wrote the block. A loss of a
+    complete message gets those of its first turn, for a recorded message those of its ``History``.
+    A loss of the complete prompt gets ``source``, the line of the prompt. ``span_reader`` is called
+    only if a loss is in a message.
     """
     if all(loss.source and not loss.at for loss in losses):
         return tuple(losses)
@@ -125,23 +123,24 @@ def losses_with_lines(
             located.append(attrs.evolve(loss, source=loss.source or source))
             continue
         index, *block = loss.at
+        reader = span_reader()
         if block:
-            turn_block = trace().turn_block(index, block[0])
-            part = part_of_block(turn_block, block, is_mark=loss.name == "cache_mark")
-            path = trace().address(turn_block.turn, part)
-            line = trace().line(part) or turn_block.turn.source
+            turn_block = reader.turn_block(index, block[0])
+            node = node_of_block(turn_block, block, is_mark=loss.name == "cache_mark")
+            path = reader.address(turn_block.turn, node)
+            line = reader.line(node) or turn_block.turn.source
         else:
-            turn = trace().message_turn(index)
+            turn = reader.message_turn(index)
             path, line = turn.address, turn.source
-        message = trace().messages[index]
+        message = reader.messages[index]
         located.append(attrs.evolve(loss, path=path, source=line, message=message))
     return tuple(located)
 
 
 def counted_losses(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]:
-    """Return the losses, hints last; equal hints of a line are one hint, which counts them.
+    """Return the losses, and after them the hints; equal hints of one line become one hint.
 
-    Hints with a name in ``silent`` are left out.
+    This hint has the other addresses in ``also``. Hints with a name in ``silent`` are left out.
     """
     causes: dict[object, list[Loss]] = {}
     for loss in losses:
@@ -150,77 +149,83 @@ def counted_losses(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[
         if not is_hint or loss.name not in silent:
             causes.setdefault(cause, []).append(loss)
     counted: list[Loss] = []
-    for first, *more in causes.values():
-        also = (path for loss in more for path in (loss.path, *loss.also))
-        counted.append(attrs.evolve(first, also=(*first.also, *also)))
+    for first_loss, *equal_losses in causes.values():
+        also = (path for loss in equal_losses for path in (loss.path, *loss.also))
+        counted.append(attrs.evolve(first_loss, also=(*first_loss.also, *also)))
     return tuple(sorted(counted, key=lambda loss: loss.kind == "hint"))
 
 
 _FRAME = ("section", "gap")
-"""The kinds of the pieces around parts and between them."""
+"""The kinds of the pieces around nodes and between them."""
 
 
-def part_of_block(
+def node_of_block(
     turn_block: TurnBlock, block: Sequence[int], *, is_mark: bool
 ) -> WrittenNode | None:
-    """Return the part that wrote a block, or with ``is_mark`` the cache mark after the block.
+    """Return the node that wrote a block; with ``is_mark`` the node that put its cache mark.
 
-    The result is ``None`` for the turn itself.
+    ``block`` is the index of the block in its message, and for a block in a result its index there.
+    The result is ``None`` for a block or a cache mark of the turn itself.
     """
-    turn, page, part = turn_block.turn, turn_block.page, None
+    turn, page, node = turn_block.turn, turn_block.page, None
     if is_mark and turn.node.options.cache and turn_block.location == len(turn.blocks) - 1:
         return None
     locations = [turn_block.location, *block[1:]]
-    # The only block of a tool turn is its result: the page is that of the content of the result.
+    # A tool turn has one block, its result, and its page is that of the result's content.
     for location in block[1:] if isinstance(turn.node, ToolTurnNode) else locations:
         if page is None:
             break
         pieces = page.segments[location].pieces
-        # The first text of a part, or else the first gap or heading.
-        first = next((piece for piece in pieces if piece.kind not in _FRAME), pieces[0])
-        part = (page.cache_marks.get(location) if is_mark else None) or first.node
+        # The first piece with content; if there is none, the first gap or heading.
+        first_piece = next((piece for piece in pieces if piece.kind not in _FRAME), pieces[0])
+        node = (page.cache_marks.get(location) if is_mark else None) or first_piece.node
         page = page.results.get(location)
-    return part
+    return node
 
 
-# Which losses are about content of the author, and the warnings about them.
+# The warnings about losses of the author's content.
 
 
-def warn_of_losses(losses: Iterable[Loss], trace: Trace) -> None:
+def warn_of_losses(losses: Iterable[Loss], reader: SpanReader) -> None:
     """Warn of each block, tool and output schema of the author that is not sent.
 
-    Recorded messages, tools of a recorded payload, and single characters are data: about their
-    losses nothing warns.
+    There is no warning for recorded messages and for tools of a recorded payload: they are data.
+    There is none for single characters that are replaced, either.
     """
     for loss in losses:
-        source = _author_line(loss, trace) if loss.kind == "content" else None
+        source = _author_line(loss, reader) if loss.kind == "content" else None
         if source is not None:
             warn_of_lost_content(source, loss.what.split(" ")[0], loss._refusal("sent"))
 
 
 _OF_BLOCKS = frozenset({MediaNode, ToolUseNode, ToolResultNode})
-"""The nodes of blocks of messages that an author put into a turn; a component has its own class."""
+"""The classes of nodes made of a block of a message that an author put into a turn: it is data.
+
+A component that an author wrote, such as ``Image``, has a class of its own."""
 
 
-def _author_line(loss: Loss, trace: Trace) -> Source | None:
-    """Return the line that wrote what is lost, ``None`` for data and for a part of a block."""
+def _author_line(loss: Loss, reader: SpanReader) -> Source | None:
+    """Return the author's line that wrote the lost content.
+
+    The result is ``None`` for data, and for a text of which only a character or signature is lost.
+    """
     if not loss.at:
         # A tool and an output schema of a recorded payload have no line.
         return loss.source if loss.path == "output" or loss.path.startswith("tools/") else None
     index, *block = loss.at
     if not block:
-        turn = trace.message_turn(index)
+        turn = reader.message_turn(index)
         return turn.source if isinstance(turn.node, TurnNode) else None
-    turn_block = trace.turn_block(index, block[0])
+    turn_block = reader.turn_block(index, block[0])
     if turn_block.page is None:
         return None  # a recorded message
-    lost = _block_at(trace.messages[index].content, block)
-    if isinstance(lost, TextBlock | ReasoningBlock):
+    lost_block = _block_at(reader.messages[index].content, block)
+    if isinstance(lost_block, TextBlock | ReasoningBlock):
         return None  # the text is sent: characters were replaced, or a signature is left out
-    part = part_of_block(turn_block, block, is_mark=False)
-    if part is not None and type(part.node) in _OF_BLOCKS:
+    node = node_of_block(turn_block, block, is_mark=False)
+    if node is not None and type(node.node) in _OF_BLOCKS:
         return None
-    return trace.line(part) or turn_block.turn.source
+    return reader.line(node) or turn_block.turn.source
 
 
 def _block_at(content: tuple[Block, ...], location: list[int]) -> Block:

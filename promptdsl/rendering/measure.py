@@ -1,4 +1,4 @@
-"""The tokens of the parts of a tree, counted in the format that its target receives.
+"""The tokens of the nodes of a tree, counted in the format that the target receives.
 
 ``Measuring`` counts for a budget, ``messages_total`` for a prompt without a target.
 """
@@ -56,17 +56,24 @@ from promptdsl.tree.turn_nodes import (
 )
 
 PRICED = frozenset({"image", "audio", "document", "video", "reasoning", "unknown"})
-"""The types of the blocks that an adapter may send in another format, or not at all."""
+"""The types of blocks that an adapter may send in another format, or not at all.
 
-ALONE = [step for step in FOR_TARGET if step[0] in ("merge_system", "render_events", "place")]
-"""The passes for a turn that is measured alone, without its neighbours."""
+Their tokens are the difference between two payloads, one with the block and one without.
+"""
+
+PASSES_OF_ONE_TURN = [
+    step for step in FOR_TARGET if step[0] in ("merge_system", "render_events", "place")
+]
+"""The passes for a turn that is counted alone, without its neighbours."""
 
 
 class Measuring:
-    """The counter of the parts of one prompt for a budget, in tokens of its target.
+    """The counter of the nodes of one prompt for a budget, in tokens of its target.
 
-    Implements the protocol ``Measure`` of ``budget/budget.py``. ``with_bytes`` returns an
-    attachment with the bytes that a ``media_loader`` loads for it, given the role of its message.
+    Implements the protocol ``Measure`` of ``budget/budget.py``. ``with_bytes`` gets an attachment
+    and the role of its message, and returns the attachment with the bytes of a ``media_loader``.
+    ``priced`` are the types of blocks that are counted in a payload. ``unpriced`` are the tokens of
+    the payload without such blocks, by the role and whether it is in a result with an error.
     """
 
     def __init__(
@@ -90,7 +97,7 @@ class Measuring:
 
     @property
     def in_characters(self) -> "Measuring":
-        """The counter of the same parts, in characters instead of tokens."""
+        """The counter of the same nodes, in characters instead of tokens."""
         if self.by_characters is None:
             counter = given_tokens(len)
             self.by_characters = Measuring(
@@ -112,7 +119,7 @@ class Measuring:
         A message that is sent as one with the message before it has no frame.
         """
         if self.with_bytes is not None:
-            return [*self._in_run(run.items, 0)]  # Bytes are those of this render.
+            return [*self._in_run(run.items, 0)]  # the bytes are for this render alone: no cache
         merging = self.config.merge_consecutive, self.config.event_role
         return counts_of(run, ("planned", self.tokens, self.facts, *merging), self._in_run)
 
@@ -124,18 +131,18 @@ class Measuring:
                 count -= self.frame(message.role)
             yield count
 
-    def _merges(self, before: Message, message: Message) -> bool:
+    def _merges(self, previous: Message, message: Message) -> bool:
         """Return whether a recorded message is sent as one with the message before it."""
         wire, merges = self.facts.wire, self.config.merge_consecutive
         if not wire.two_sided:
-            keys = [merge_key(m.role, m.kind, m.name) for m in (before, message)]
+            keys = [merge_key(m.role, m.kind, m.name) for m in (previous, message)]
             return merges and message.role != "tool" and keys[0] == keys[1]
         side = self._side(message.role)
         needed = message.role == "tool" or not wire.takes_neighbours
-        return side != "" and side == self._side(before.role) and (merges or needed)
+        return side != "" and side == self._side(previous.role) and (merges or needed)
 
     def _side(self, role: Role) -> str:
-        """Return who speaks at a target of two sides; empty for instructions."""
+        """Return the side of a role at a target with two sides, ``""`` for instructions."""
         if role == "event":
             role = self.config.event_role
         if role in ("system", "developer"):
@@ -144,8 +151,13 @@ class Measuring:
             return "user"
         return role
 
-    def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
-        """Return the tokens of a child of a timeline, and by id those of the ``wanted`` in it."""
+    def turn(
+        self, node: Node, requested_ids: Collection[int] = ()
+    ) -> tuple[int, Mapping[int, int]]:
+        """Return the tokens of a child of a timeline, and those of nodes in it by their id.
+
+        ``requested_ids`` are the ids of these nodes.
+        """
         if isinstance(node, ToolNode):
             return tool_tokens(node.definition, self.tokens), {}
         if isinstance(node, OutputNode):
@@ -158,27 +170,27 @@ class Measuring:
             text = node.content[0]
             if isinstance(text, str):
                 return self.frame(node.role) + self.tokens.of(text), {}
-        if not wanted:
+        if not requested_ids:
             return self._lowered(node), {}
         tree = self._after_passes(node)
         messages, _, layout = lower(tree, config=self.config, media_roots=self.media_roots)
-        missing, reader = {*wanted}, LayoutReader(layout, messages)
+        missing, reader = {*requested_ids}, LayoutReader(layout, messages)
         counts: dict[int, int] = {}
-        # The results of a turn are messages before the message of its other parts.
+        # The results of a turn are messages before the message of its other content.
         roles: list[Role] = [message.role for message in messages] or ["user"]
         turns = (turn for entry in range(len(layout.entries)) for turn in reader.turns_of(entry))
-        for part in (part for turn in turns for part in turn.nodes):
-            if id(part.node) in missing:
-                is_error = _error_around(part, node)
+        for written_node in (written_node for turn in turns for written_node in turn.nodes):
+            if id(written_node.node) in missing:
+                is_error = _is_in_error(written_node, node)
                 role = roles[-1] if is_error is None else roles[0]
-                counts[id(part.node)] = self._blocks(part.blocks(), role, is_error)
+                counts[id(written_node.node)] = self._blocks(written_node.blocks(), role, is_error)
         missing -= counts.keys()
         if missing:
-            # Parts whose text was joined with that of their neighbours are counted alone.
-            for below, _ in walk(node):
-                if id(below) in missing and below is not node:
-                    alone = self._lowered(with_content(node, (below,)))
-                    counts[id(below)] = max(alone - self.frame(roles[0]), 0)
+            # Nodes whose text was joined with that of their neighbours are counted alone.
+            for inner_node, _ in walk(node):
+                if id(inner_node) in missing and inner_node is not node:
+                    count = self._lowered(with_content(node, (inner_node,)))
+                    counts[id(inner_node)] = max(count - self.frame(roles[0]), 0)
         return self._total(node, messages), dict.fromkeys(missing, 0) | counts
 
     def _lowered(self, node: Node) -> int:
@@ -187,14 +199,14 @@ class Measuring:
         return self._total(node, messages)
 
     def _after_passes(self, node: Node) -> RootNode:
-        """Return the tree of a single turn after the passes in ``ALONE``."""
+        """Return the tree of a single turn after the passes of one turn."""
         if node._mask & EVENT and not isinstance(node, EventBlockNode):
             # The blocks of an event are direct children of its turn.
             node = with_content(node, dissolved_in_turn(node))
         tree = with_content(make(RootNode, transformation=None, equipment=()), (node,))
         if isinstance(node, NoteNode):
             tree = expand(tree)
-        for _, mask, run in ALONE:
+        for _, mask, run in PASSES_OF_ONE_TURN:
             if tree._mask & mask or mask == ANY:
                 tree = run(tree, self.config, self.facts)
         return tree
@@ -217,7 +229,7 @@ class Measuring:
     def _blocks(self, blocks: Iterable[Block], role: Role, is_error: bool | None = None) -> int:
         """Return the tokens of blocks in a message of a role.
 
-        ``is_error`` is that of the result they are in, ``None`` outside of results.
+        ``is_error`` says whether the result around them is an error, ``None`` outside of results.
         """
         total = 0
         priced: list[Block] = []
@@ -227,8 +239,8 @@ class Measuring:
             elif isinstance(block, ToolResultBlock) and not self.priced.isdisjoint(
                 inner.type for inner in block.content
             ):
-                around = attrs.evolve(block, content=())
-                total += block_tokens(around, self.tokens, self.facts)
+                without_content = attrs.evolve(block, content=())
+                total += block_tokens(without_content, self.tokens, self.facts)
                 total += self._blocks(block.content, role, block.is_error)
             else:
                 total += block_tokens(block, self.tokens, self.facts)
@@ -237,7 +249,7 @@ class Measuring:
         return total
 
     def _price(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
-        """Return the tokens that blocks add to the payload of a short prompt: 0 for a loss."""
+        """Return the tokens that blocks add to the payload of a short prompt, 0 for a loss."""
         blocks = [*blocks]
         if self.with_bytes is not None:
             for index, block in enumerate(blocks):
@@ -246,12 +258,12 @@ class Measuring:
         location: tuple[Role, bool | None] = (role, is_error)
         try:
             if location not in self.unpriced:
-                self.unpriced[location] = self._written((), *location)
-            return max(self._written(blocks, *location) - self.unpriced[location], 0)
+                self.unpriced[location] = self._payload_tokens((), *location)
+            return max(self._payload_tokens(blocks, *location) - self.unpriced[location], 0)
         except PromptError:  # raised again when the blocks are sent
             return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
 
-    def _written(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
+    def _payload_tokens(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
         """Return the tokens of the payload of a prompt with some blocks and a short text."""
         from promptdsl.providers.written import WrittenPayload
 
@@ -267,13 +279,13 @@ class Measuring:
         return WrittenPayload(Prompt(messages), self.facts).tally(self.tokens).total
 
 
-def _error_around(part: WrittenNode, turn: Node) -> bool | None:
-    """Return whether the result that a part is in is an error, ``None`` outside of results."""
-    around: WrittenNode | None = part
-    while around is not None:
-        if isinstance(around.node, ToolResultNode):
-            return around.node.is_error
-        around = around.around
+def _is_in_error(written_node: WrittenNode, turn: Node) -> bool | None:
+    """Return whether the result around a node is an error, ``None`` outside of results."""
+    enclosing: WrittenNode | None = written_node
+    while enclosing is not None:
+        if isinstance(enclosing.node, ToolResultNode):
+            return enclosing.node.is_error
+        enclosing = enclosing.parent
     return turn.is_error if isinstance(turn, ToolTurnNode) else None
 
 
@@ -297,9 +309,9 @@ def message_counts(
     counts: list[int] = []
     for run in tree.content:
         if isinstance(run, RecordedNode):
-            first, size = run.items[0], len(run.items)
+            first_message, size = run.items[0], len(run.items)
             candidates = range(len(counts), len(messages) - size + 1)
-            start = next((i for i in candidates if messages[i] is first), None)
+            start = next((i for i in candidates if messages[i] is first_message), None)
             # If a message of the run was changed or left out, the run is counted below.
             if start is not None and all(map(is_, messages[start : start + size], run.items)):
                 counts += count(messages[:start], len(counts))

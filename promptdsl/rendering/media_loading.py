@@ -1,4 +1,4 @@
-"""The bytes of attachments, loaded by the author's ``media_loader`` where a target needs them."""
+"""The bytes of attachments: the author's ``media_loader`` loads them if a target needs them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -27,7 +27,7 @@ from promptdsl.tree.part_nodes import MediaNode
 from promptdsl.tree.turn_nodes import RecordedNode
 
 ASYNC = "use await arender(...) for this target"
-PAGE = "they look like a web page, such as that of an error: check the status in media_loader"
+PAGE = "the bytes look like a web page, perhaps an error page: check the status in media_loader"
 
 
 class Unloaded(Exception):
@@ -39,35 +39,35 @@ class Unloaded(Exception):
 
 @attrs.define(eq=False)
 class MediaLoading:
-    """The ``media_loader`` of a render, and the bytes at each address that it was called for.
+    """The ``media_loader`` of a render (``load``), and the bytes at each address (``data``).
 
-    ``waits`` is whether an asynchronous function is awaited, between two attempts of a render.
+    ``waits`` says that an asynchronous function is awaited, between two attempts of a render.
     """
 
     load: MediaLoader
     waits: bool = False
     data: dict[str, bytes] = attrs.field(factory=dict[str, bytes])
     failed: dict[str, MediaError] = attrs.field(factory=dict[str, MediaError])
-    """The errors of addresses that could not be loaded, raised where the attachment is sent."""
-    wanted: dict[str, Node] = attrs.field(factory=dict[str, Node])
-    """The addresses whose tokens a budget counts before they are awaited, each with its tree."""
+    """The errors of addresses that could not be loaded; raised if the attachment is sent."""
+    counted: dict[str, Node] = attrs.field(factory=dict[str, Node])
+    """The addresses that a budget counts before their bytes are awaited, each with its tree."""
     sources: dict[tuple[MediaSource, str], MediaSource] = attrs.field(
         factory=dict[tuple[MediaSource, str], MediaSource]
     )
-    """The sources that were made of the bytes, by source with the address and kind of block."""
+    """The sources with bytes, by the source with the address and the type of the block."""
 
-    def loaded(self, prompt: Prompt, facts: ModelFacts, tree: Node) -> Prompt:
-        """Return a prompt with bytes for the addresses that its target refuses.
+    def with_loaded_bytes(self, prompt: Prompt, facts: ModelFacts, tree: Node) -> Prompt:
+        """Return a prompt with bytes instead of the addresses that its target refuses.
 
-        ``tree`` is the tree it was made of. Raises :class:`MediaError` with the line of an
-        attachment that could not be loaded, and :class:`Unloaded` where bytes must be awaited.
+        ``tree`` is the tree that the prompt was made of. Raises :class:`MediaError` with the line
+        of an attachment that could not be loaded, and :class:`Unloaded` if bytes must be awaited.
         """
         needed = partial(_needed, facts=facts)
-        waiting = [block for message in prompt.messages for block in needed(message)]
-        self.check_awaited(dict.fromkeys((block.source.value for block in waiting), tree))
-        if not waiting:
+        attachments = [block for message in prompt.messages for block in needed(message)]
+        self.check_awaited(dict.fromkeys((block.source.value for block in attachments), tree))
+        if not attachments:
             return prompt
-        filled = {id(block): self._filled(block, tree) for block in waiting}
+        filled = {id(block): self._filled(block, tree) for block in attachments}
         messages = tuple(_replaced(message, filled) for message in prompt.messages)
         return attrs.evolve(prompt, messages=messages)
 
@@ -76,32 +76,32 @@ class MediaLoading:
     ) -> MediaBlock:
         """Return an attachment as it will be sent, for a budget that counts its tokens.
 
-        It is unchanged if the target needs no bytes, and if the bytes could not be loaded or must
-        still be awaited.
+        It is unchanged if the target needs no bytes, if the bytes could not be loaded, and if they
+        must still be awaited.
         """
         address = block.source.value
         if not _needs_bytes(block, role, facts):
             return block
         if self.waits and address not in self.data:
-            self.wanted[address] = tree
+            self.counted[address] = tree
             return block
         with suppress(MediaError):  # it is raised where the attachment is sent
             return self._filled(block, tree)
         return block
 
     def check_awaited(self, addresses: Mapping[str, Node]) -> None:
-        """Raise :class:`Unloaded` if addresses, or those a budget counts, must be awaited first."""
-        addresses = {**self.wanted, **addresses} if self.waits else {}
-        known = self.data.keys() | self.failed.keys()
-        missing = {address: tree for address, tree in addresses.items() if address not in known}
+        """Raise :class:`Unloaded` if bytes must be awaited first, here or for a budget."""
+        addresses = {**self.counted, **addresses} if self.waits else {}
+        finished = self.data.keys() | self.failed.keys()
+        missing = {address: tree for address, tree in addresses.items() if address not in finished}
         if missing:
             raise Unloaded(partial(self.fetch, missing))
 
     async def fetch(self, addresses: Mapping[str, Node]) -> None:
-        """Load the bytes at addresses concurrently; each has the tree that it is in."""
+        """Load the bytes at addresses concurrently; each address comes with its tree."""
         from asyncio import gather
 
-        async def loaded(address: str, tree: Node) -> bytes:
+        async def load_bytes(address: str, tree: Node) -> bytes:
             try:
                 with detached():
                     result = self.load(address)
@@ -110,8 +110,8 @@ class MediaLoading:
                 raise _failed(address, tree, error) from error
             return _checked(data, address, tree)
 
-        waiting = (loaded(address, tree) for address, tree in addresses.items())
-        results = await gather(*waiting, return_exceptions=True)
+        loads = (load_bytes(address, tree) for address, tree in addresses.items())
+        results = await gather(*loads, return_exceptions=True)
         for address, result in zip(addresses, results, strict=True):
             if isinstance(result, bytes):
                 self.data[address] = result
@@ -121,7 +121,7 @@ class MediaLoading:
                 raise result
 
     def _bytes(self, address: str, tree: Node) -> bytes:
-        """Return the bytes at an address, which is loaded once, even if that fails."""
+        """Return the bytes at an address. The loader is called once for it, even if it fails."""
         if address in self.failed:
             raise self.failed[address]
         if address not in self.data:
@@ -133,6 +133,7 @@ class MediaLoading:
         return self.data[address]
 
     def _call(self, address: str, tree: Node) -> bytes:
+        """Return the bytes from the author's function; it may not be asynchronous here."""
         try:
             with detached():
                 result = self.load(address)
@@ -147,7 +148,7 @@ class MediaLoading:
         return _checked(result, address, tree)
 
     def _filled(self, block: MediaBlock, tree: Node) -> MediaBlock:
-        """Return an attachment with its bytes, which are checked like those of a file."""
+        """Return an attachment with its bytes; they are checked like the bytes of a file."""
         address, key = block.source.value, (block.source, block.type)
         source = self.sources.get(key)
         if source is None:
@@ -155,7 +156,7 @@ class MediaLoading:
             try:
                 source = of_file(block.source, data, block.type)
             except MediaError as error:
-                what = f"{error.what}: {_shown(address)}"
+                what = f"{error.what}: {_shortened(address)}"
                 fix = PAGE if data.lstrip()[:1] == b"<" else error.fix
                 raise MediaError(what, fix=fix, at=(_line_of(address, tree),)) from None
             self.sources[key] = source
@@ -163,12 +164,16 @@ class MediaLoading:
 
 
 def checked_loading(media_loader: object, *, waits: bool) -> MediaLoading:
-    """Return the loading of a render; :class:`OptionError` for anything but a function."""
+    """Return the loading of a render.
+
+    Raises :class:`OptionError` if ``media_loader`` is no function, or if it is asynchronous and the
+    render does not wait.
+    """
     if not callable(media_loader):
-        fix = "write a function from an address to bytes"
+        fix = "pass a function that returns the bytes at an address"
         raise OptionError(f"media_loader={shown(media_loader)}", fix=fix, at=(author(),))
-    called = type(media_loader).__call__
-    if not waits and (iscoroutinefunction(media_loader) or iscoroutinefunction(called)):
+    call_method = type(media_loader).__call__
+    if not waits and (iscoroutinefunction(media_loader) or iscoroutinefunction(call_method)):
         problem = "this media_loader is asynchronous, and render() does not wait"
         raise OptionError(problem, fix="use await arender(...)", at=(author(),))
     return MediaLoading(cast("MediaLoader", media_loader), waits)
@@ -182,6 +187,7 @@ def _needed(message: Message, *, facts: ModelFacts) -> Iterator[MediaBlock]:
 
 
 def _needs_bytes(block: MediaBlock, role: Role, facts: ModelFacts) -> bool:
+    """Return whether a target takes an attachment only as bytes, in a message of a role."""
     if role not in ("user", "assistant", "tool") or block.type not in facts.media:
         return False
     if block.source.kind == "s3" and not facts.s3_media:
@@ -208,12 +214,12 @@ def _replaced(message: Message, filled: dict[int, MediaBlock]) -> Message:
         if not isinstance(block, ToolResultBlock):
             return filled.get(id(block), block)
         content = tuple(filled.get(id(inner), inner) for inner in block.content)
-        same = all(map(is_, content, block.content))
-        return block if same else attrs.evolve(block, content=content)
+        is_unchanged = all(map(is_, content, block.content))
+        return block if is_unchanged else attrs.evolve(block, content=content)
 
     content = tuple(map(changed, message.content))
-    same = all(map(is_, content, message.content))
-    return message if same else message.replace(content=content)
+    is_unchanged = all(map(is_, content, message.content))
+    return message if is_unchanged else message.replace(content=content)
 
 
 # Errors.
@@ -222,21 +228,22 @@ def _replaced(message: Message, filled: dict[int, MediaBlock]) -> Message:
 def _checked(data: object, address: str, tree: Node) -> bytes:
     if isinstance(data, bytes | bytearray):
         return bytes(data)
-    problem = f"media_loader returned {type(data).__name__} for {_shown(address)}"
+    problem = f"media_loader returned {type(data).__name__} for {_shortened(address)}"
     raise MediaError(problem, fix="return its bytes", at=(_line_of(address, tree),))
 
 
 def _failed(address: str, tree: Node, error: Exception) -> MediaError:
+    """Return the error for an address whose loader raised an error."""
     message = ""
     with suppress(Exception):
-        # The text may be any: that of an answer of the server at the address.
+        # The text may be anything, for example the answer of a server.
         message = on_one_line(f": {error}"[:300])
-    problem = f"media_loader failed for {_shown(address)}: {type(error).__name__}{message}"
+    problem = f"media_loader failed for {_shortened(address)}: {type(error).__name__}{message}"
     fix = "correct the function, or leave the attachment out"
     return MediaError(problem, fix=fix, at=(_line_of(address, tree),))
 
 
-def _shown(address: str) -> str:
+def _shortened(address: str) -> str:
     return repr(address if len(address) <= 200 else f"{address[:200]}...")
 
 

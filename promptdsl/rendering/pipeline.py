@@ -2,8 +2,8 @@
 
 The stages of a prompt are ``written``, then ``select``, ``fill``, ``read``, ``fit``, ``expand``,
 ``extract_tools``, ``merge_system``, ``render_events``, ``place``, ``pair`` and ``merge``. The stage
-``fit`` is not a pass: it is the tree after ``read`` or, with a budget, a smaller tree. The passes
-after it run for each tree that is tried, until the result has few enough tokens
+``fit`` is not a pass: it is the tree after ``read`` or, with a budget, a smaller tree. With a
+budget, the passes after ``fit`` run again for each smaller tree, until the result fits
 (``budget/fit.py``).
 """
 
@@ -46,20 +46,20 @@ if TYPE_CHECKING:
     from promptdsl.templates.render import RenderedTemplate
 
 ANY = 0
-"""The mask of a pass that looks at every tree."""
+"""The mask of a pass that runs for every tree."""
 
 
 Pass: TypeAlias = tuple[str, int, Callable[[RootNode], RootNode]]
-"""A name, a mask, and a pure function for trees whose root has some bits of the mask."""
+"""A name, a mask, and a pure function. It is called if the root has some bits of the mask."""
 
 BEFORE_TARGET = ("select", "fill", "read")
 """The names of the passes that do not depend on the target, in order."""
 CHANGING = AUDIENCE | OPAQUE | RECORDED
-"""The bits that these passes work on."""
+"""The mask bits that these passes work on."""
 
 
 def reading(make_sendable: MakeSendable) -> Callable[[RootNode], RootNode]:
-    """Return the pass ``read`` with its arguments."""
+    """Return the pass ``read`` with its other arguments bound."""
     from promptdsl.providers.registry import read_recording
 
     return partial(
@@ -68,7 +68,7 @@ def reading(make_sendable: MakeSendable) -> Callable[[RootNode], RootNode]:
 
 
 def before_target(*, audience: str, ask: Ask, make_sendable: MakeSendable) -> tuple[Pass, ...]:
-    """Return the passes that do not depend on the target, each with its arguments."""
+    """Return the passes that do not depend on the target, with their other arguments bound."""
     return (
         ("select", AUDIENCE, partial(select, audience=audience)),
         ("fill", OPAQUE, partial(fill, ask=ask)),
@@ -105,26 +105,26 @@ FOR_TARGET: tuple[tuple[str, int, Callable[[RootNode, Resolved, ModelFacts], Roo
     ),
     ("merge", ANY, lambda root, config, _: merge(root, enabled=config.merge_consecutive)),
 )
-"""The passes that depend on the target, in order, each called with its configuration and facts."""
+"""The passes that depend on the target, in order; each gets the configuration and the facts."""
 
 
 class Outgoing(NamedTuple):
-    """A tree ready to be sent: its stages, its prompt, its layout and its losses.
+    """What a tree became: its stages, its layout, its losses, its prompt and its payload.
 
-    ``prompt`` has only the cache marks of its author. ``marked`` has also the automatic cache
-    marks, and the bytes that a ``media_loader`` returned. ``written`` is the payload, ``None``
-    without a target.
+    ``prompt`` has only the cache marks of its author. ``prompt_with_marks`` also has the automatic
+    cache marks, and the bytes that a ``media_loader`` returned. ``payload`` is ``None`` without a
+    target.
     """
 
     stages: tuple[tuple[str, RootNode], ...]
     layout: "Layout"
     losses: tuple[Loss, ...]
     prompt: Prompt
-    marked: Prompt
-    written: "WrittenPayload | None"
+    prompt_with_marks: Prompt
+    payload: "WrittenPayload | None"
 
 
-# The package of templates is imported when the first template is rendered.
+# The package ``templates`` is imported with the first template that is rendered.
 
 
 def rendered_template(node: TemplateNode) -> "RenderedTemplate":

@@ -1,4 +1,7 @@
-"""The beginning that two requests share, which a provider's prompt cache may serve."""
+"""The public function ``prefix_report``: the beginning that two requests share.
+
+A provider's prompt cache may serve it.
+"""
 
 from promptdsl.foundation.errors import ContentError, TargetError
 from promptdsl.foundation.source import author, public_api
@@ -18,10 +21,10 @@ def prefix_report(before: Rendered, after: Rendered) -> PrefixReport:
     >>> report.shared > 0
     True
 
-    ``report.served`` are those that the provider's prompt cache serves, by its rule. Cache marks do
-    not change ``shared``, but they may change ``served``. Tokens are counted with the counter of
-    the second result. Results without a target are compared in the format of OpenAI.
-    Raises :class:`TargetError` for two different targets, which share no cache.
+    ``report.served`` are the shared tokens that the provider's prompt cache serves, by its rule.
+    Cache marks do not change ``shared``, but they may change ``served``. Tokens are counted with
+    the counter of the second result. Results without a target are compared in the format of OpenAI.
+    Raises :class:`TargetError` for two different targets, because they share no cache.
     """
     for rendered in (before, after):
         if not isinstance(rendered, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]

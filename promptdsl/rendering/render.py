@@ -1,4 +1,8 @@
-"""The functions :func:`render` and :func:`arender`, from arguments to the result."""
+"""The functions :func:`render` and :func:`arender`, from arguments to the result.
+
+Read ``_rendered`` first: it runs the passes that do not depend on the target. ``_for_target`` makes
+the result, ``_prepared`` the messages and the payload.
+"""
 
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from functools import partial
@@ -28,7 +32,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Joints, Loss, Prompt, StoredConversation, hint
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.extract_tools import equipment_of, lost_marks, output_hints
-from promptdsl.rendering.passes.fill import Ask, Waiting
+from promptdsl.rendering.passes.fill import Ask, PendingLazy
 from promptdsl.rendering.pipeline import (
     ANY,
     BEFORE_TARGET,
@@ -130,15 +134,15 @@ def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions
     >>> rendered.to_anthropic()["messages"]
     [{'role': 'user', 'content': [{'type': 'text', 'text': 'Where is my order?'}]}]
 
-    ``tree`` is a Timeline, a turn, Section or Fragment alone, or a :class:`Prompt` that was read
+    ``tree`` is a Timeline, a single turn, Section or Fragment, or a :class:`Prompt` that was read
     from a payload. The options:
 
     - ``model``, ``provider``: the target. Providers are ``openai``, ``openai_responses``,
       ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``; the name
       of a known model is enough. Without both, ``payload()`` is an error, but
       ``to_anthropic()`` and the others work.
-    - ``budget``: the most tokens of the request, ``"window"`` for the context window of the model;
-      by default there is no limit. ``reserve`` of them stay free for the answer (0).
+    - ``budget``: the maximum tokens of the request, or ``"window"`` for the context window of the
+      model; by default there is no limit. ``reserve`` of them stay free for the answer (0).
     - ``counter``: a token counter instead of the one for the model.
     - ``transformation``: the roles of events and groundings, and how they are written.
     - ``audience``: ``"model"`` (the default) or ``"people"``.
@@ -147,17 +151,21 @@ def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions
       turn, where the target has such marks; by default only marks of the author are sent.
     - ``tool_choice``: ``"auto"``, ``"none"``, ``"required"`` or the name of a tool to call.
     - ``media_roots``: the folders in which a path from data may be read; none by default.
-    - ``media_loader``: a function from an address to the bytes there, called once for each address
-      of an attachment that the target takes as bytes only, also of one that a budget drops; by
-      default such an attachment is a loss.
+    - ``media_loader``: a function that returns the bytes at an address. It is called once for each
+      address of an attachment that the target takes only as bytes, even if a budget drops the
+      attachment. By default such an attachment is a loss.
     - ``chat_template``: the Jinja template of an open model: its text, a :class:`ChatTemplate`, or
       a tokenizer with a template.
     - ``hints``: with ``False``, the result has no hints (``True``).
 
-    Raises a :class:`PromptError` that names the author's line: for a tree that is not finished, a
-    wrong option or configuration, calls and results that do not pair, an attachment or template
-    that cannot be read or loaded, a ``Lazy`` with an async function, parts that have to stay but
-    exceed the budget (:class:`BudgetError`), and with ``strict=True`` a :class:`LossError`.
+    Raises a :class:`PromptError` that names the author's line:
+
+    - for a tree that is not finished, and for a wrong option or configuration;
+    - for calls and results that do not pair;
+    - for an attachment or template that cannot be read or loaded;
+    - for a ``Lazy`` with an async function;
+    - for parts that have to stay but exceed the budget (:class:`BudgetError`);
+    - with ``strict=True`` for a loss (:class:`LossError`).
     """
     request = checked_request(render, tree, surplus, options)
     return _rendered(_root(tree), request, partial(_call_lazies, request))
@@ -177,10 +185,10 @@ def arender(
     >>> asyncio.run(arender(prompt)).messages[0].text
     'sunny'
 
-    The options are those of :func:`render`; ``media_loader`` may be asynchronous, too, and loads
-    all addresses concurrently. The results of lazies are in document order. When lazies fail, all
-    are awaited, and the error of the first failed lazy in the document is raised. A wrong argument
-    raises at the call, before anything is awaited.
+    The options are those of :func:`render`. ``media_loader`` may be asynchronous, too, and loads
+    all addresses concurrently. The results of lazies are in document order. If lazies fail, all are
+    awaited first; then the error of the first failed lazy in the document is raised. A wrong
+    argument raises at the call, before anything is awaited.
     """
     request = checked_request(arender, tree, surplus, options, waits=True)
     facts_of(request)
@@ -188,14 +196,14 @@ def arender(
     return coroutine(_awaited(_root(tree), request, author()))
 
 
-def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
+def _call_lazies(request: RenderRequest, lazies: Sequence[PendingLazy]) -> list[Node | None]:
     from promptdsl.rendering.budgeting import call_lazies
 
-    return call_lazies(request, waiting)
+    return call_lazies(request, lazies)
 
 
 async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rendered:
-    """Render repeatedly, each time with the results of one more round of functions."""
+    """Return the result: render repeatedly, each time with the results of one more round."""
     from promptdsl.rendering.budgeting import Unanswered, await_lazies, replay
     from promptdsl.rendering.media_loading import Unloaded
 
@@ -206,11 +214,11 @@ async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rend
             try:
                 return _rendered(root, request, replay(answers))
             except (Unanswered, Unloaded) as raised:
-                wanted = raised
-            if isinstance(wanted, Unanswered):
-                answers.append(await await_lazies(wanted.waiting, request))
+                needed = raised
+            if isinstance(needed, Unanswered):
+                answers.append(await await_lazies(needed.lazies, request))
             else:
-                await wanted.load()
+                await needed.load()
     except PromptError as error:
         end_traceback(error)
         raise
@@ -229,7 +237,7 @@ def _root(tree: Node | Prompt) -> RootNode:
 
 
 def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
-    """Run the passes that do not depend on the target, then those that do."""
+    """Return the result: run the passes that do not depend on the target, then those that do."""
     tree = root
     if not tree._mask & CHANGING:
         return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)))
@@ -260,8 +268,9 @@ def _for_target(
 ) -> Rendered:
     """Return the result for the target of a request, fitted into its budget, if any.
 
-    ``stages`` are the trees up to the pass ``read``, ``losses`` those that every target has.
-    ``fits_as_is`` is whether the tree fits without a budget: nothing in it is cut or chosen.
+    ``stages`` are the trees up to the pass ``read``. ``losses`` are those that every target has.
+    ``fits_as_is`` says that the tree has no limits and no alternatives, which are applied even
+    without a budget.
     """
     tree = stages[-1][1]
     settings = settings_of(request, stages[0][1])
@@ -289,9 +298,9 @@ def _for_target(
         dropped=dropped,
         stages=(*stages, *outgoing.stages),
         prompt=outgoing.prompt,
-        prompt_with_marks=outgoing.marked,
+        prompt_with_marks=outgoing.prompt_with_marks,
         render_for=partial(_again, request, stages, losses),
-        written_payload=outgoing.written,
+        written_payload=outgoing.payload,
         budget=request.budget,
         media_roots=request.media_roots,
         wants_hints=request.hints,
@@ -300,7 +309,7 @@ def _for_target(
         is_cached=request.cache is not None,
         layout=outgoing.layout,
         write_payload=partial(
-            _written, tree=outgoing.stages[-1][1], request=_again_at_once(request)
+            _written_payload, tree=outgoing.stages[-1][1], request=_again_at_once(request)
         ),
     )
     if request.strict and any(loss.kind != "hint" for loss in losses + outgoing.losses):
@@ -310,10 +319,12 @@ def _for_target(
 
 
 def _may_have_fences(root: RootNode) -> bool:
-    """Return whether a tree may have values in a fence; recorded messages of text have none."""
-    # A history has the bit OPAQUE, whatever is in it.
-    groups = (x.content if isinstance(x, ConversationNode) else (x,) for x in root.content)
-    masks = (part._mask for group in groups for part in group)
+    """Return whether a tree may have values in a fence."""
+    # A history always has the bit OPAQUE, so look at its runs: recorded text has no such value.
+    groups = (
+        child.content if isinstance(child, ConversationNode) else (child,) for child in root.content
+    )
+    masks = (child._mask for group in groups for child in group)
     return root._mask & WITH_FENCES != 0 and any(mask & WITH_FENCES for mask in masks)
 
 
@@ -323,10 +334,10 @@ def _again(
     losses: tuple[Loss, ...],
     provider: str | None,
     *,
-    is_whole: bool = False,
+    without_budget: bool = False,
 ) -> Rendered:
-    """Return the result for another provider, or ``is_whole`` that without a budget."""
-    if is_whole:
+    """Return the result for another provider, or with ``without_budget`` for no budget."""
+    if without_budget:
         request = attrs.evolve(request, budget=None, strict=False)
     template = request.template
     if template is not None and not is_one_of(
@@ -338,17 +349,17 @@ def _again(
 
 
 def _again_at_once(request: RenderRequest) -> RenderRequest:
-    """Return a request for another payload of the same messages, which awaits nothing."""
+    """Return a request for another payload of the same messages; it awaits no function."""
     if request.loading is not None and request.loading.waits:
         return attrs.evolve(request, loading=None)
     return _repeated(request)
 
 
 def _repeated(request: RenderRequest) -> RenderRequest:
-    """Return a request whose addresses may be loaded once more, without awaiting them."""
+    """Return a request that may load failed addresses again, without awaiting a function."""
     if request.loading is None:
         return request
-    loading = attrs.evolve(request.loading, waits=False, failed={}, wanted={})
+    loading = attrs.evolve(request.loading, waits=False, failed={}, counted={})
     return attrs.evolve(request, loading=loading)
 
 
@@ -361,7 +372,7 @@ def _prepared(
 ) -> Outgoing:
     """Run the passes of the target, lower the tree to messages, and write the payload.
 
-    ``trimmed`` is what a budget did to the tree, ``None`` for nothing.
+    ``trimmed`` is what a budget removed from the tree, ``None`` for nothing.
     """
     facts, config = settings
     stages = [(FIT, tree)]
@@ -386,28 +397,28 @@ def _prepared(
             join_texts=config.join_texts,
             merges=config.merge_consecutive,
         )
-    sent = prompt
+    sent_prompt = prompt
     if config.json_keys is not None:
         from promptdsl.providers.shared.sorted_keys import with_sorted_keys
 
-        sent = with_sorted_keys(prompt)
+        sent_prompt = with_sorted_keys(prompt)
     if facts.provider is None:
-        return Outgoing(tuple(stages), layout, losses, prompt, sent, None)
-    written = _written(sent, facts, tree=tree, request=request)
-    losses += written.losses
+        return Outgoing(tuple(stages), layout, losses, prompt, sent_prompt, None)
+    payload = _written_payload(sent_prompt, facts, tree=tree, request=request)
+    losses += payload.losses
     if prompt.stored is not None:
         losses += (_stored_elsewhere(prompt.stored, facts),)
-    return Outgoing(tuple(stages), layout, losses, prompt, written.prompt, written)
+    return Outgoing(tuple(stages), layout, losses, prompt, payload.prompt, payload)
 
 
-def _written(
+def _written_payload(
     prompt: Prompt, facts: ModelFacts, *, tree: RootNode, request: RenderRequest
 ) -> "WrittenPayload":
-    """Return a prompt as it is written for a target: with bytes and automatic cache marks."""
+    """Return the payload of a prompt, with loaded bytes and automatic cache marks."""
     from promptdsl.providers.written import WrittenPayload
 
     if request.loading is not None:
-        prompt = request.loading.loaded(prompt, facts, tree)
+        prompt = request.loading.with_loaded_bytes(prompt, facts, tree)
     if request.cache is not None:
         from promptdsl.providers.shared.cache_marks import auto_marked
 
@@ -420,37 +431,38 @@ def _stored_elsewhere(stored: StoredConversation, facts: ModelFacts) -> Loss:
     what = "the conversation before"
     if stored.origin in facts.origins:
         why = (
-            "it is stored at the server: give the request its previous_response_id or conversation"
+            "it is stored at the server: add its previous_response_id or conversation to the "
+            "request"
         )
         return hint("needed_key", what, why)
     return Loss("content", what, f"it is stored at the server of {stored.origin}")
 
 
 def _prompt(messages: tuple[Message, ...], tree: RootNode, request: RenderRequest) -> Prompt:
-    """Return the prompt to send; :class:`OptionError` if the chosen tool is not in it."""
+    """Return the prompt to send; raises :class:`OptionError` if it lacks the chosen tool."""
     choice, recorded = request.tool_choice, request.recorded
     if choice is None and not tree.equipment and recorded is None:
         return Prompt(messages)
     tools, output = equipment_of(tree)
-    prompts = any(isinstance(node, PromptedOutputNode) for node in tree.equipment)
+    is_prompted = any(isinstance(node, PromptedOutputNode) for node in tree.equipment)
     if choice is not None and choice not in CHOICES:
         names = [tool.name for tool in tools]
         if choice not in names:
             advice = nearest(choice, names) if names else "the prompt has no tools"
             fix = "did you mean 'required'?" if choice == "any" else advice
-            known = f"{', '.join(CHOICES)} or a tool's name: {fix}"
-            raise OptionError(f"tool_choice={choice!r}", fix=known, at=(author(),))
+            choices = f"{', '.join(CHOICES)} or a tool's name: {fix}"
+            raise OptionError(f"tool_choice={choice!r}", fix=choices, at=(author(),))
     if choice == "required" and not tools:
         problem = "tool_choice='required', and there are no tools"
         raise OptionError(problem, fix="write them: Tool(...)", at=(author(),))
     if recorded is None:
-        return Prompt(messages, tools, choice, output, prompts_output=prompts)
-    # The prompt keeps its settings, such as the choice of a tool, unless the author chose another.
+        return Prompt(messages, tools, choice, output, prompts_output=is_prompted)
+    # ``recorded`` has the settings of the payload; the author's ``tool_choice`` replaced its own.
     return attrs.evolve(
         recorded,
         messages=messages,
         tools=tools,
         output=output,
         untrimmed_from=0,
-        prompts_output=prompts,
+        prompts_output=is_prompted,
     )

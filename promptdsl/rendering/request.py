@@ -83,12 +83,12 @@ class RenderRequest:
     strict: bool
     hints: bool
     is_part: bool
-    """Whether the argument is a part alone, a prompt that was read, or a prompt for people."""
+    """Whether ``tree`` is no ``Timeline``, or the audience are people."""
     audience: str
     cache: str | None
     tool_choice: str | None
     recorded: Prompt | None
-    """The prompt that is rendered, if it was read from a payload, with the author's choice."""
+    """The prompt to render, if it was read from a payload, with the author's ``tool_choice``."""
     template: "ChatTemplate | None"
     budget: "Budget | None"
     loading: "MediaLoading | None"
@@ -98,10 +98,10 @@ class RenderRequest:
 
 
 _ELSEWHERE = {
-    **dict.fromkeys(("temperature", "top_p", "stop", "stream"), "give it to the client yourself"),
+    **dict.fromkeys(("temperature", "top_p", "stop", "stream"), "pass it to the client yourself"),
     **dict.fromkeys(
         ("max_tokens", "max_completion_tokens", "max_output_tokens"),
-        "give it to the client yourself; budget= limits the prompt",
+        "pass it to the client yourself; budget= limits the prompt",
     ),
     **dict.fromkeys(("tools", "functions"), "write them in the prompt: Tool(function)"),
     **dict.fromkeys(
@@ -113,11 +113,12 @@ _ELSEWHERE = {
         name: f'it is a setting: transformation={{"{name}": ...}}'
         for name in ConfigOptions.__annotations__
     },
-    **dict.fromkeys(("variables", "vars"), "give them to the function that builds the prompt"),
+    **dict.fromkeys(("variables", "vars"), "pass them to the function that builds the prompt"),
 }
 
 
 def _refuse_arguments(name: str, surplus: Sequence[object], options: Iterable[str]) -> None:
+    """Raise :class:`OptionError` for surplus arguments and unknown options."""
     for value in surplus:
         fix = f"name it: {name}(tree, model={shown(value)})"
         if isinstance(value, Node):
@@ -140,17 +141,17 @@ def checked_request(
     *,
     waits: bool = False,
 ) -> RenderRequest:
-    """Return the checked arguments of a render; :class:`OptionError` for a wrong one.
+    """Return the checked arguments of a render; raises :class:`OptionError` for a wrong one.
 
-    A prompt that was read from a payload has its own ``tool_choice``. ``waits`` is whether
-    ``function`` awaits asynchronous functions.
+    Without ``tool_choice``, a prompt that was read from a payload keeps its own. ``waits`` says
+    whether ``function`` awaits asynchronous functions.
     """
     arguments: dict[str, Any] = {**RENDER_DEFAULTS, **options}  # Any: each is checked below
     if surplus or len(arguments) > len(RENDER_DEFAULTS):
         _refuse_arguments(function.__name__, surplus, options)
     # In the order of the defaults, which a test checks.
-    model, provider, budget, reserve, counter, layer, audience, *others = arguments.values()
-    strict, cache, choice, roots, template, hints, loading = others
+    model, provider, budget, reserve, counter, layer, audience, *more_options = arguments.values()
+    strict, cache, choice, roots, template, hints, loading = more_options
     checked = None
     if budget is not None or counter is not None or type(reserve) is not int or reserve:
         from promptdsl.budget.budget import checked_budget
@@ -195,9 +196,9 @@ def checked_request(
     )
 
 
-def _check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise OptionError(f"{name}={shown(value)}", fix=nearest(value, known), at=(author(),))
+def _check_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise OptionError(f"{name}={shown(value)}", fix=nearest(value, choices), at=(author(),))
 
 
 def _checked_name(name: str, value: object) -> str | None:
@@ -209,7 +210,7 @@ def _checked_name(name: str, value: object) -> str | None:
 
 
 def _folders(media_roots: object) -> MediaRoots:
-    """Return the folders in which files may be read; a string alone is one folder."""
+    """Return the folders in which files may be read; a single string is one folder."""
     if isinstance(media_roots, str | os.PathLike):
         return (cast("str | os.PathLike[str]", media_roots),)
     if isinstance(media_roots, Iterable):
@@ -221,7 +222,7 @@ def _folders(media_roots: object) -> MediaRoots:
 
 
 def facts_of(request: RenderRequest) -> ModelFacts:
-    """Return the facts of the target; :class:`TargetError` for an unknown target."""
+    """Return the facts of the target; raises :class:`TargetError` for an unknown target."""
     template = request.template
     try:
         facts = facts_for(request.model, request.provider)
@@ -247,9 +248,9 @@ def facts_of(request: RenderRequest) -> ModelFacts:
 
 
 def _with_recorded_output(facts: ModelFacts, recorded: Prompt) -> ModelFacts:
-    """Return the facts of a target; it takes an output schema if a payload of it was read with one.
+    """Return the facts of a target that takes the output schema of the payload that was read.
 
-    The known facts of a model count more: it may be another model.
+    The facts of a known model are returned unchanged: the payload may be for another model.
     """
     output = recorded.raw_output
     if output is None or facts.known or facts.schema_output or output.origin not in facts.origins:
@@ -258,9 +259,9 @@ def _with_recorded_output(facts: ModelFacts, recorded: Prompt) -> ModelFacts:
 
 
 def request_hints(request: RenderRequest, facts: ModelFacts) -> Iterator[Loss]:
-    """Yield the hints about the model, the provider and the reserve that were given."""
+    """Yield the hints about the options ``model``, ``provider`` and ``reserve``."""
     if facts.model and not facts.known:
-        # The name is near that of a known model, or unknown in its family.
+        # There is advice if the name is like a known one, or new in a known family of models.
         provider = request.provider if request.template is None else facts.provider
         advice = near_name(facts.model, provider)
         if advice is not None:
@@ -271,14 +272,14 @@ def request_hints(request: RenderRequest, facts: ModelFacts) -> Iterator[Loss]:
             yield hint("unknown_model", f"model {facts.model!r}", why, source=author())
     budget = request.budget
     if budget is not None and budget.tokens is None and budget.reserve:
-        why = "it is a part of budget=, so it has no effect without it"
+        why = "it has no effect without budget=; write both, or neither"
         yield hint("useless_reserve", f"reserve={budget.reserve}", why, source=budget.at)
     model = request.model or "/"
-    # A name with a slash is a name of a gateway.
+    # A model name with a slash is that of a gateway.
     if request.provider is None or "/" in model or request.again:
         return
     wire = wire_of(request.provider)
-    # The other APIs are those of servers for any model.
+    # All other providers are servers for any model.
     if not wire.own_models:
         return
     owner = facts_for(model, None).provider

@@ -1,12 +1,12 @@
 """The result of rendering: messages, losses, and each provider's payload.
 
-``render.py`` makes a :class:`Rendered` of all that it has. What few users read, such as hints,
-spans and token counts, is made when it is first read.
+``render.py`` makes a :class:`Rendered`. Few users need hints, spans and token counts, so these are
+made when they are first read.
 
-A name without an underscore is for users. A field with an underscore is what ``render.py`` passed,
-such as ``_losses``; the name without it, such as ``losses``, is what users read, made of the field.
+A name without an underscore is for users. A field with an underscore, such as ``_losses``, has what
+``render.py`` passed. The property without it, such as ``losses``, is made of this field for users.
 Five more names with an underscore are for other packages: ``_is_waiting``, ``_asks_nothing``,
-``_through_gateway``, ``_text`` and ``_request_view``; each says who reads it.
+``_through_gateway``, ``_text`` and ``_request_view``. Each of them says who reads it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from promptdsl.rendering.reports.cards import DroppedCard, RequestView
     from promptdsl.rendering.reports.record import PromptRecord
     from promptdsl.rendering.reports.text_view import Paint
-    from promptdsl.rendering.spans import Span, Trace
+    from promptdsl.rendering.spans import Span, SpanReader
     from promptdsl.rendering.text.blocks import MediaRoots
     from promptdsl.rendering.text.layout import Layout
 
@@ -90,9 +90,10 @@ class Rendered:
     config: Resolved
     facts: ModelFacts
     _dropped: "Callable[[], tuple[Dropped, ...]]" = attrs.field(alias="dropped")
-    """Returns what a budget or a limit dropped, in any order.
+    """Returns the parts that a budget or a limit dropped, in any order.
 
-    The property ``dropped`` sorts it, and adds the calls and results that ``tool_pairing`` removed.
+    The property ``dropped`` sorts them, and adds the calls and results that ``tool_pairing``
+    removed.
     """
     _stages: tuple[tuple[str, RootNode], ...] = attrs.field(alias="stages")
     """The tree as ``written``, then the tree after each pass, with the name of the pass."""
@@ -122,7 +123,7 @@ class Rendered:
     _wants_hints: bool = attrs.field(alias="wants_hints")
     """Whether there are hints: the option ``hints`` of ``render``."""
     _is_recorded: bool = attrs.field(alias="is_recorded")
-    """Whether the prompt was read from a payload, so that nothing in it is of an author."""
+    """Whether the prompt was read from a payload, so that no author wrote it."""
     _is_part: bool = attrs.field(alias="is_part")
     """Whether a part of a conversation was rendered, so that hints about its end do not apply."""
     _is_cached: bool = attrs.field(alias="is_cached")
@@ -148,12 +149,12 @@ class Rendered:
     # items of a tuple that is a field.
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages that are sent, neutral of any provider."""
+        """The messages that are sent, in a format that is of no provider."""
         return self._messages
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The parts that the target does not take, each with its line: kinds content and role."""
+        """The content and roles that the target does not take, each with its line."""
         return self.located(loss for loss in self._losses if loss.kind != "hint")
 
     @cached_property
@@ -161,7 +162,7 @@ class Rendered:
         """The details that the target does not take, and possible mistakes, each with its line.
 
         A line has one hint for each cause. The ``count`` of the hint is the number of locations.
-        There are none with ``hints=False``, and none of the names in ``silent_hints``.
+        There are no hints with ``hints=False``, and none with a name in ``silent_hints``.
         """
         if not self._wants_hints:
             return ()
@@ -175,9 +176,9 @@ class Rendered:
             volatile_hints,
         )
 
-        # Each hint reads the stage that has what it is about. ``written`` has all that the
-        # author wrote. ``fill`` also has what functions returned, with recordings still in their
-        # format. ``read`` has all recordings as messages, and all values of templates.
+        # Each hint reads the stage that it needs. ``written`` has all that the author wrote.
+        # ``fill`` also has what functions returned; its recordings are not read yet. ``read`` has
+        # all recordings as messages, and all values of templates.
         stages = dict(self._stages)
         names = [tool.name for tool in self.tools]
         hints = [
@@ -195,7 +196,7 @@ class Rendered:
             hints += tag_hints(self.spans())
         if self.facts.provider is not None and not self._is_part:
             hints += end_hints(self.messages, self.facts, stages["written"])
-        # Unread keys: those of recorded messages that the reader of their format ignores.
+        # Keys of recorded messages that promptdsl does not read.
         hints += unread_hints(stages["fill"])
         hints += [loss for loss in self._losses if loss.kind == "hint"]
         return self.located(hints)
@@ -206,10 +207,10 @@ class Rendered:
 
         histories, budget, window = clearing_histories(tree), self._budget, self.facts.window
         limit = budget.of(window, self.facts.model) if histories and budget else None
-        most = window if limit is None else limit
-        if histories and most is not None:
+        token_limit = window if limit is None else limit
+        if histories and token_limit is not None:
             total = None if limit is None else self._report_input().total()
-            yield from clearing_hints(histories, most, total, self.dropped)
+            yield from clearing_hints(histories, token_limit, total, self.dropped)
 
     @public_api
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
@@ -220,8 +221,8 @@ class Rendered:
         """
         from promptdsl.rendering.losses import counted_losses, losses_with_lines
 
-        wanted = tuple(loss for loss in losses if self._wants_hints or loss.kind != "hint")
-        with_lines = losses_with_lines(wanted, self._last_tree.source, lambda: self._trace)
+        requested = tuple(loss for loss in losses if self._wants_hints or loss.kind != "hint")
+        with_lines = losses_with_lines(requested, self._last_tree.source, lambda: self._span_reader)
         return counted_losses(with_lines, silent=self.config.silent_hints)
 
     @cached_property
@@ -236,7 +237,7 @@ class Rendered:
             from promptdsl.rendering.reports.dropped_parts import in_written_order
 
             dropped = in_written_order(dropped, stages["read"])
-        # A pass without work keeps the tree: pairing has dropped no call and no result.
+        # The same tree before and after ``pair``: it removed no call and no result.
         if stages["place"] is stages["pair"]:
             return dropped
         from promptdsl.rendering.reports.report_input import dropped_by_pairing
@@ -245,7 +246,7 @@ class Rendered:
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
-        """The tools a model may call, in the order they were written."""
+        """The tools that a model may call, in the order they were written."""
         return self._prompt.tools
 
     @property
@@ -278,48 +279,45 @@ class Rendered:
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
         """Return every configuration value with the name of the layer that set it.
 
-        An event, ``Ephemeral``, ``Grounding`` or ``Developer`` turn that the target takes only in a
-        user message has a row of its own: ``"sent.event[0]": ("user", "target anthropic")``.
+        If the target takes an event, ``Ephemeral``, ``Grounding`` or ``Developer`` turn only in a
+        user message, there is a row for it: ``"sent.event[0]": ("user", "target anthropic")``.
         """
-        sent: dict[str, tuple[SettingValue, str]] = {
+        sent_rows: dict[str, tuple[SettingValue, str]] = {
             f"sent.{turn.address}": (role, f"target {self.facts.provider}")
             for index, role in self._sent_as.items()
             for turn in self.messages[index].sources
         }
-        return self.config.explain() | sent
+        return self.config.explain() | sent_rows
 
     @cached_property
     def _sent_as(self) -> dict[int, str]:
-        """By index of a message, its role ``user``: the role in which the target takes it.
-
-        These are instructions that the target takes in no other role.
-        """
+        """By index, the role ``user`` of instructions that the target takes in no other role."""
         return self._report_input().sent_as()
 
     @cached_property
     def _known_sent_as(self) -> dict[int, str]:
-        """Those of ``_sent_as`` that are known without writing a payload."""
+        """The rows of ``_sent_as`` that are known without writing a payload."""
         return self._report_input().known_sent_as()
 
     @public_api
     def spans(self) -> "tuple[Span, ...]":
         """Return each piece of the messages: its location, its kind, and the line that wrote it.
 
-        The spans of a text are in order, without overlaps and gaps: together they are the text. A
-        tool result has the spans of the blocks in it. Any other block has one span, without text.
+        The spans of a text are in order, without overlaps and gaps: joined, they are the text. A
+        tool result has the spans of the blocks in it. Any other block has one span without text.
         """
         return self._spans
 
     @cached_property
     def _spans(self) -> "tuple[Span, ...]":
-        return tuple(self._trace.spans(self._prompt_with_marks.messages))
+        return tuple(self._span_reader.spans(self._prompt_with_marks.messages))
 
     @cached_property
-    def _trace(self) -> "Trace":
-        """What wrote each piece of the messages; made once, for losses, spans and reports."""
-        from promptdsl.rendering.spans import Trace
+    def _span_reader(self) -> "SpanReader":
+        """The reader of what wrote each piece; made once, for losses, spans and reports."""
+        from promptdsl.rendering.spans import SpanReader
 
-        return Trace(self._last_tree, self.messages, self._layout)
+        return SpanReader(self._last_tree, self.messages, self._layout)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state to pickle or copy.
@@ -327,11 +325,19 @@ class Rendered:
         A masked result can be copied, not pickled: its function for other targets is local.
         """
         # These cached properties are left out: they are large, or have functions that cannot be
-        # pickled, as ``tokens`` does. Any other one is kept once it was read. ``_spans``,
-        # ``losses`` and ``hints`` must be kept: a masked result cannot make them again.
-        made_again = {"_trace", "_summary", "_locations", "_sent_as", "_known_sent_as", "tokens"}
+        # pickled (``tokens``). Any other cached property is kept. ``_spans``, ``losses`` and
+        # ``hints`` must be kept, because a masked result cannot make them again.
+        made_again = {
+            "_span_reader",
+            "_summary",
+            "_locations",
+            "_sent_as",
+            "_known_sent_as",
+            "tokens",
+        }
         state = {name: value for name, value in vars(self).items() if name not in made_again}
-        # The trees of a copy share no nodes, which is how the locations of dropped parts are known.
+        # Locations of dropped parts are found by nodes that trees share. Trees of a copy share
+        # none, so find them now.
         state["_shown_dropped"] = self._shown_dropped
         return {**state, "_layout": packed(self._layout, self._last_tree)}
 
@@ -343,10 +349,10 @@ class Rendered:
     def masked(self, mask: "Callable[[Span], str]") -> "Rendered":
         """Return the result with other texts for its :class:`Volatile` values, to compare it.
 
-        ``mask`` returns the text for the span of each. Messages, payload, spans and
-        ``tokens.total`` have these texts; ``losses``, ``hints`` and ``dropped`` stay as they are.
+        ``mask`` gets the span of a value and returns the new text. Messages, payload, spans and
+        ``tokens.total`` have these texts; ``losses``, ``hints`` and ``dropped`` do not change.
         Records and views have no text of dropped parts. A text of white space alone is not sent,
-        and not masked.
+        so it is not masked.
 
         >>> from promptdsl import System, Volatile, render
         >>> rendered = render(System("It is ", Volatile("12:00", label="now"), "."))
@@ -356,9 +362,14 @@ class Rendered:
         from promptdsl.providers.written import WrittenPayload
         from promptdsl.rendering.spans import masked_spans, with_texts
 
-        gone = (node for part in self.dropped for node in part.gone if isinstance(node, Node))
+        dropped_nodes = (
+            node
+            for dropped_part in self.dropped
+            for node in dropped_part.gone
+            if isinstance(node, Node)
+        )
         is_dropped = any(
-            isinstance(inner, VolatileNode) for node in gone for inner, _ in walk(node)
+            isinstance(inner, VolatileNode) for node in dropped_nodes for inner, _ in walk(node)
         )
         if not is_dropped and all(span.kind != "volatile" for span in self._spans):
             return self
@@ -366,10 +377,10 @@ class Rendered:
         prompt = with_texts(self._prompt, spans)
         prompt_with_marks = with_texts(self._prompt_with_marks, spans)
 
-        def render_for(provider: str | None, *, is_whole: bool = False) -> Rendered:
-            return self._render_for(provider, is_whole=is_whole).masked(mask)
+        def render_for(provider: str | None, *, without_budget: bool = False) -> Rendered:
+            return self._render_for(provider, without_budget=without_budget).masked(mask)
 
-        # ``WrittenPayload`` writes this prompt as it is: it has its automatic marks and bytes.
+        # This prompt has its automatic cache marks and loaded bytes already: write it unchanged.
         masked = attrs.evolve(
             self,
             messages=prompt.messages,
@@ -379,8 +390,8 @@ class Rendered:
             written_payload=self._written_payload and WrittenPayload(prompt_with_marks, self.facts),
             is_masked=True,
         )
-        # Losses and hints read the messages, and spans the tree. Made again, the losses and hints
-        # would be about the new texts, and the spans would have the old ones.
+        # Keep these: hints that are made again would be about the new texts, because they read the
+        # messages. Spans that are made again would have the old texts, because they read the tree.
         vars(masked).update(losses=self.losses, hints=self.hints, _spans=spans)
         return masked
 
@@ -401,12 +412,12 @@ class Rendered:
         """Return what is sent, and why, as one JSON value that can be kept and printed later.
 
         ``inputs`` are the arguments that the prompt was made with. Without ``content``, the record
-        has no texts, names, ids and files. Raises what ``tokens`` raises, :class:`OptionError` for
-        inputs that are no mapping, :class:`DataError` for one that JSON cannot express.
+        has no texts, names, ids and files. Raises what ``tokens`` raises, :class:`OptionError` if
+        ``inputs`` is not a mapping, and :class:`DataError` for an input that JSON cannot express.
         """
         from promptdsl.rendering.reports.recorded import record_of, tokens_of
 
-        # The tokens of the record are JSON data; their report gives those of each span, too.
+        # The record has the tokens as JSON data; the report also has those of each span.
         tokens, dropped = tokens_of(self.tokens), self.dropped
         return record_of(
             self._report_input(),
@@ -421,14 +432,15 @@ class Rendered:
     def libraries(self) -> "tuple[LibrarySection, ...]":
         """The sections of libraries that are sent, in the order of their first use.
 
-        A template that another one includes counts. A section that is overridden does not.
+        A section that a template includes counts. A section that is overridden does not.
         """
-        # Later passes dissolve components; a budget has dropped its parts before this stage.
+        # In the stage ``fit`` the budget has dropped its parts, and components are still in the
+        # tree. Later passes dissolve them.
         tree = dict(self._stages)["fit"]
         used: dict[LibrarySection, None] = {}
         for node, _depth in walk(tree):
-            # A section of a library is a component with its ``section``. The text of a template
-            # has the sections that it includes in its options: ``None`` is an overridden one.
+            # A section of a library is a component with a ``section``. The text of a template has
+            # the sections that it includes in its options; ``None`` is an overridden section.
             section = node.section if isinstance(node, ComponentNode) else None
             sections = node.options.libraries if section is None else (section,)
             used.update(dict.fromkeys(section for section in sections if section))
@@ -439,7 +451,7 @@ class Rendered:
     def tokens(self) -> "TokenReport":
         """The tokens of the request by message, section and line; counted at the first call.
 
-        They are counted by the counter of the budget, or without one for the model of the target.
+        The counter is that of the budget; without a budget, it is chosen for the target's model.
         """
         from promptdsl.rendering.reports import TokenReport
 
@@ -449,10 +461,11 @@ class Rendered:
     def payload(self) -> dict[str, Any]:
         """Return the content of a request for the target, as arguments of its SDK.
 
-        ``render`` has written it already, to know its losses; a second call writes it again. Raises
-        :class:`TargetError` without a target, :class:`PendingToolCalls` when the last tool calls
-        have no results yet. A :class:`LostContentWarning` names each line of the author with a
-        block, a tool or an output schema that is not sent.
+        The first call returns the payload that ``render`` wrote to know its losses. A second call
+        writes it again. Raises :class:`TargetError` without a target, and
+        :class:`PendingToolCalls` if the last tool calls have no results yet. For each line of the
+        author with a block, a tool or an output schema that is not sent, there is a
+        :class:`LostContentWarning`.
         """
         return self._payload_to_send()
 
@@ -466,20 +479,20 @@ class Rendered:
         return self._sendable().payload()
 
     def _warn_of(self, losses: Sequence[Loss]) -> None:
-        """Warn of content of the author among the losses, which are not located yet."""
+        """Warn of the author's content among the losses, which have no lines yet."""
         if not self._is_recorded and any(loss.kind == "content" for loss in losses):
             from promptdsl.rendering.losses import warn_of_losses
 
-            warn_of_losses(losses, self._trace)
+            warn_of_losses(losses, self._span_reader)
 
     @public_api
     def prefix(self) -> dict[str, Any]:
         """Return the payload up to its last cache mark, as a request that warms the cache.
 
-        Calls that are open there are kept with their results. If the last turn would not be one of
-        the user, a user turn with the text ``.`` is added. Raises :class:`TargetError` for a target
-        without cache marks and for a payload without any, and what :meth:`payload` raises; it warns
-        as that does.
+        If calls are open at the cache mark, their results are kept, too. If the request would not
+        end with a user's message, one with the text ``.`` is added. Raises :class:`TargetError` for
+        a target that takes no cache marks and for a payload without any, and all that
+        :meth:`payload` raises. It warns like :meth:`payload`.
         """
         from promptdsl.rendering.cached_prefix import cached_prefix
 
@@ -489,10 +502,10 @@ class Rendered:
 
     @public_api
     def locations(self) -> "tuple[SentLocation, ...]":
-        """Return where each block is in the payload, and what was added there, in its order.
+        """Return where each block is in the payload, and what was added, in the payload's order.
 
-        A block without a location is not sent. The payload is written once more at the first call.
-        Raises :class:`TargetError` and :class:`PendingToolCalls` as :meth:`payload` does.
+        A block without a location is not sent. The first call writes the payload again. Raises
+        :class:`TargetError` and :class:`PendingToolCalls` like :meth:`payload`.
         """
         self._sendable()
         return self._locations
@@ -501,7 +514,7 @@ class Rendered:
 
     @cached_property
     def _locations(self) -> "tuple[SentLocation, ...]":
-        """The locations, also of calls that are open; empty without a target."""
+        """The locations, also of open calls; empty without a target."""
         return () if self._written_payload is None else self._written_payload.locations()
 
     @property
@@ -520,8 +533,8 @@ class Rendered:
         """
         from promptdsl.rendering.conversation_hints import asks_nothing
 
-        lost = self.located(self._losses) if self._losses else ()
-        return asks_nothing(dict(self._stages), lost)
+        losses = self.located(self._losses) if self._losses else ()
+        return asks_nothing(dict(self._stages), losses)
 
     def _sendable(self) -> "WrittenPayload":
         """Return the written payload.
@@ -595,10 +608,10 @@ class Rendered:
 
     @public_api
     def for_target(self, provider: ProviderName) -> "Rendered":
-        """Return the same prompt rendered for another provider, with the losses there.
+        """Return the same prompt rendered for another provider, with the losses of that provider.
 
-        Without a model it uses careful defaults of that provider. Lazies are not called again.
-        Raises :class:`TargetError` for an unknown provider.
+        If no model is known, careful defaults of the provider are used. Lazies are not called
+        again. Raises :class:`TargetError` for an unknown provider.
         """
         return self._render_for(provider)
 
@@ -610,28 +623,29 @@ class Rendered:
         """Return the same messages for the same model, written in the format of a gateway.
 
         ``gateway`` is the name of a provider that passes requests on to this model. ``changes`` are
-        its facts that depend on the model. The facts of the model itself become its fact
-        ``behind``. Called for LiteLLM (``integrations/litellm.py``).
+        facts of the gateway that depend on the model. The facts of the model itself become the fact
+        ``behind`` of the gateway. ``integrations/litellm.py`` calls it.
         """
         from promptdsl.config.models import facts_for, facts_with
 
         known_facts = facts_for(self.facts.model, gateway)
         facts = facts_with(known_facts, (*changes.items(), ("behind", self.facts)))
-        written = self._write_payload(self._prompt_with_marks, facts)
-        # The losses of the first payload are replaced by those of the gateway's payload. They are
-        # recognised by identity, because a loss of a pass may be equal to one of them.
+        payload = self._write_payload(self._prompt_with_marks, facts)
+        # The losses of the gateway's payload replace those of the first payload. These are found
+        # by identity, because a loss of a pass may be equal to one of them.
         first_payload = self._written_payload
         replaced = {id(loss) for loss in (first_payload.losses if first_payload else ())}
-        kept = tuple(loss for loss in self._losses if id(loss) not in replaced)
+        kept_losses = tuple(loss for loss in self._losses if id(loss) not in replaced)
         return attrs.evolve(
             self,
             facts=facts,
-            prompt_with_marks=written.prompt,
-            written_payload=written,
-            losses=kept + written.losses,
+            prompt_with_marks=payload.prompt,
+            written_payload=payload,
+            losses=kept_losses + payload.losses,
         )
 
     def _to(self, target: AdapterName) -> dict[str, Any]:
+        """Return the payload in a provider's format; without a target, render for that provider."""
         provider = self.facts.provider
         if provider is None:
             return self.for_target(target).payload()
@@ -647,27 +661,31 @@ class Rendered:
     ) -> dict[str, str | bool]:
         """Return attributes for the span of a request, by OpenTelemetry's GenAI conventions 0.1.0.
 
-        ``name`` is that of the prompt, ``conversation`` the id of the conversation. The version of
-        the prompt is a digest of the author's text as written, without values: no budget changes
-        it. With ``content``, messages, instructions and tools are there as JSON texts, without
-        signatures. A provider that the conventions do not know is not named.
+        ``name`` is the name of the prompt, ``conversation`` the id of the conversation. The version
+        of the prompt is a digest of the author's text as written, without values. A budget does not
+        change it. With ``content``, messages, instructions and tools are included as JSON texts,
+        without signatures. A provider that the conventions do not know is left out.
 
         >>> from promptdsl import User, render
         >>> attributes = render(User("Hi."), model="gpt-5").to_otel(name="greeting")
         >>> attributes["gen_ai.provider.name"], attributes["gen_ai.prompt.name"]
         ('openai', 'greeting')
         """
-        from promptdsl.rendering.reports.otel import has_authored, otel_attributes, otel_content
+        from promptdsl.rendering.reports.otel import (
+            lacks_author_text,
+            otel_attributes,
+            otel_content,
+        )
 
         report_input, has_output = self._report_input(), self.output is not None
-        # The version is that of the prompt as it was written, so it is the same under any budget.
-        written = self
-        if self._budget is not None and has_authored(self.dropped):
-            written = self._render_for(self.facts.provider, is_whole=True)
+        # The version is that of the prompt as it was written, so that a budget does not change it.
+        unfitted = self
+        if self._budget is not None and lacks_author_text(self.dropped):
+            unfitted = self._render_for(self.facts.provider, without_budget=True)
         attributes = otel_attributes(
             report_input,
             stages=dict(self._stages),
-            spans=written.spans(),
+            spans=unfitted.spans(),
             has_output=has_output,
         )
         labels = {"gen_ai.prompt.name": name, "gen_ai.conversation.id": conversation}
@@ -677,6 +695,7 @@ class Rendered:
         return attributes
 
     def _report_input(self) -> "ReportInput":
+        """Return the input of all reports on this result."""
         from promptdsl.rendering.reports import ReportInput
         from promptdsl.tokens import tokens_for
 
@@ -695,7 +714,7 @@ class Rendered:
             media_roots=self._media_roots,
             spans=self.spans,
             # A timeline entry is a turn, several merged turns, or a recording.
-            timeline=lambda: self._trace.entries,
+            timeline=lambda: self._span_reader.entries,
             losses=lambda: (*self.losses, *self.hints),
             libraries=lambda: self.libraries,
             budget=self._budget,
@@ -730,7 +749,7 @@ class Rendered:
         return RequestView(self._prompt, self.facts, self.losses, self.hints, spans=self.spans())
 
     def _text_view(self, spans: "Sequence[Span]" = ()) -> "RequestView":
-        """Return the request as a text shows it: nothing is counted for it, no payload written."""
+        """Return the request as a text shows it: no tokens are counted, no payload is written."""
         from promptdsl.rendering.reports.cards import RequestView
 
         return RequestView(
@@ -751,7 +770,9 @@ class Rendered:
                 return object.__getattribute__(self, name)
             from promptdsl.rendering.losses import unknown_name
 
-            raise unknown_name(name, [known for known in dir(self) if not known.startswith("_")])
+            raise unknown_name(
+                name, [public_name for public_name in dir(self) if not public_name.startswith("_")]
+            )
 
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
@@ -759,9 +780,9 @@ class Rendered:
         return text_view(self._text_view())
 
     def _text(self, paint: "Paint") -> str:
-        """Return the request as text, in the styles of a terminal, those of ``paint``.
+        """Return the request as text, in the styles of a terminal, which ``paint`` adds.
 
-        A terminal also shows the values in texts. Called for the command ``promptdsl render``.
+        Values in texts have a style, too. The command ``promptdsl render`` calls it.
         """
         from promptdsl.rendering.reports.text_view import text_view
 
@@ -769,16 +790,16 @@ class Rendered:
 
     @cached_property
     def _shown_dropped(self) -> "Sequence[DroppedCard]":
-        """What is not sent, and where it stood; nothing is counted for it.
+        """The parts that are not sent, and where they were; no tokens are counted for it.
 
-        What a provider's compaction stands for is counted when it is first asked for: then there
-        is nothing.
+        It is empty if a provider's compaction replaced messages, because these must be counted.
         """
         from promptdsl.rendering.reports.cards import or_none_on_error
 
         return or_none_on_error(self._located_dropped) or ()
 
     def _located_dropped(self) -> "Sequence[DroppedCard]":
+        """Return the dropped parts with the locations where they were written."""
         stages = dict(self._stages)
         if any(map(is_compacted, opaque(stages["read"]))):
             return ()

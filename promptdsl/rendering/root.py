@@ -1,4 +1,7 @@
-"""The timeline around a part alone, or around a prompt that was read from a payload."""
+"""The timeline around a single node, or around a prompt that was read from a payload.
+
+``root_around`` is the function that ``render`` calls if its argument is not a ``Timeline``.
+"""
 
 from collections.abc import Coroutine, Iterable, Mapping
 from functools import partial
@@ -33,16 +36,15 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
         if prompt.sent_output is not None:
             definitions.append(Output(prompt.sent_output))
         messages = [*prompt.messages]
-        for index, (before, message) in enumerate(pairwise(prompt.messages), 1):
-            # Two system messages in a row would be joined to one. With this kind, the second is
+        for index, (previous, message) in enumerate(pairwise(prompt.messages), 1):
+            # Two system messages in a row would be merged. With this role and kind, the second is
             # sent as a system message of its own, as it was read.
-            if before.role == message.role == "system" and message.kind == "recorded":
+            if previous.role == message.role == "system" and message.kind == "recorded":
                 messages[index] = message.replace(role="developer", kind="recorded_system")
-        # The payload that was read has the messages before a provider's compaction: they were
-        # sent, so they stay.
+        # The messages before a provider's compaction were sent, too: keep them.
         history = History(messages, keep_compacted=True)
-        # The nodes were made here, but their line is the author's, who rendered the prompt. Frozen
-        # nodes are among them, in which only ``object`` can set a field.
+        # Their source line is the author's call of ``render``, not a line of this file. Some nodes
+        # are frozen: only ``object.__setattr__`` can set their fields.
         for node in (*definitions, history, *history.content):
             object.__setattr__(node, "_code", author())
             object.__setattr__(node, "_offset", -1)
@@ -52,10 +54,10 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
 
 
 def root_around(tree: object) -> RootNode:
-    """Return the root node of the timeline around a part, or around a prompt that was read.
+    """Return the root node of the timeline around a node, or around a prompt that was read.
 
-    Raises :class:`ContentError` for any other object, and for a part that is no prompt alone;
-    :class:`ScopeError` for a part that is open, or in an open block.
+    Raises :class:`ContentError` for any other object, and for a node that cannot be a prompt.
+    Raises :class:`ScopeError` for a node that is open, or in an open block.
     """
     if isinstance(tree, Prompt):
         return _root_of_prompt(tree)
@@ -93,29 +95,28 @@ def root_around(tree: object) -> RootNode:
         return cast("RootNode", finish(write_timeline((node,), author())))
 
 
-def _open_block_with(part: Node) -> Node | None:
-    """Return the open block that a part has joined, ``None`` for a finished part."""
-    # A part that is finished was taken into its block when that ended: only an unused component
-    # can be in an open block.
-    opened = innermost() if is_unused(part) else None
-    while opened is not None:
-        block, opened = opened.component, opened.around
-        if block is not None and id(part) in map(id, block.content):
+def _open_block_with(node: Node) -> Node | None:
+    """Return the open block that contains a node, ``None`` if there is none."""
+    # Only an unused component can be in an open block: a block freezes its content when it ends.
+    open_block = innermost() if is_unused(node) else None
+    while open_block is not None:
+        block, open_block = open_block.component, open_block.around
+        if block is not None and id(node) in map(id, block.content):
             return block
     return None
 
 
 def _advice(tree: object) -> str:
-    """Return what to write instead of an object that is no prompt; a coroutine is closed."""
+    """Return what to write instead of an object that is not a prompt; a coroutine is closed."""
     from promptdsl.foundation.remedies import is_reply
 
-    fix = "give it the prompt, for example a Timeline"
+    fix = "pass the prompt, for example a Timeline"
     if is_reply(tree):
         fix = "write Timeline(History([read_response(reply)]))"
     elif tree is None:
-        fix = "did the function that builds it forget `return prompt`?"
+        fix = "write `return prompt` in the function that builds it"
     elif isinstance(tree, Coroutine):
-        # Nobody can await it after the error: closed, Python does not warn of it, too.
+        # Nobody can await it after this error. Closing it prevents another warning of Python.
         cast("Coroutine[object, object, object]", tree).close()
         fix = "await it: render(await build(...))"
         if getattr(cast("object", tree), "__qualname__", None) == "arender":
@@ -125,7 +126,7 @@ def _advice(tree: object) -> str:
     elif isinstance(tree, Message):
         fix = "write Timeline(History([message]))"
     elif isinstance(tree, ModuleType):
-        fix = f"give it the prompt in it: render({tree.__name__}.prompt)"
+        fix = f"pass the prompt in it: render({tree.__name__}.prompt)"
     elif type(tree).__module__.startswith("langchain"):
         fix = "read it with promptdsl.integrations: History(from_langchain(messages).messages)"
     elif isinstance(tree, str):
@@ -147,8 +148,8 @@ def _advice(tree: object) -> str:
 def _advice_on_items(first: object) -> str:
     """Return what to write instead of a list, by its first item."""
     if isinstance(first, Mapping):
-        read = next((reader for key, reader in READERS.items() if key in first), "from_openai")
-        return f"write Timeline(History.{read}(messages))"
+        reader = next((method for key, method in READERS.items() if key in first), "from_openai")
+        return f"write Timeline(History.{reader}(messages))"
     if isinstance(first, Message):
         return "write Timeline(History(messages))"
     if isinstance(first, list | tuple):

@@ -1,6 +1,7 @@
 """The spans of a prompt: the kind of each piece of its messages, and the line that wrote it.
 
-``Trace`` finds them in the layout that ``text`` noted.
+Read :class:`Span` first, then :class:`SpanReader`, which makes spans of the layout that the package
+``text`` noted.
 """
 
 from bisect import bisect_right
@@ -37,30 +38,30 @@ from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 
 JOINED = ("section", "author")
-"""The kinds of pieces that are joined to one span, if they are neighbours in one part."""
+"""The kinds of pieces that are joined to one span, if they are neighbours of one node."""
 
 
 @attrs.frozen
 class Span:
     r"""A piece of output: its kind, and the line that wrote it.
 
-    ``message`` and ``block`` are its location in ``rendered.messages``, ``inner`` is the block in a
-    tool result. ``text`` is that of the block from ``start`` to before ``end``, in characters;
-    empty for a block other than text. ``kind`` is one of
+    ``message`` and ``block`` are its location in ``rendered.messages``; ``inner`` is the index of
+    the block in a tool result. ``text`` is the text of the block from ``start`` to before ``end``,
+    in characters; it is empty for a block other than text. ``kind`` is one of
 
-    - ``section``: what the library writes around parts, such as headings, tags, fences, the signs
-      of lists and tables, and the gaps between parts;
+    - ``section``: what promptdsl writes around and between parts, such as headings, tags, fences,
+      the signs of lists and tables, and gaps;
     - ``author``: text of the prompt's author;
-    - ``value``: a value, encoded for its location: :func:`decode` returns it (in JSON and CSV a
-      reader of these). In lists and quotations its further lines have the prefix of these;
+    - ``value``: a value, encoded for its location: :func:`decode` returns it (in JSON and CSV, a
+      reader of that format does). In lists and quotations its further lines have their prefix;
     - ``volatile``: a value of a :class:`Volatile`;
     - ``conversation``: text of a user, an assistant, a tool or a recording, values in it included.
 
-    ``address`` is the path of the section or the turn, as in losses. ``turn`` is the address of the
-    turn alone, as in ``message.sources``; ``role`` is its role as its author wrote it, so
-    ``event`` and ``ephemeral`` too. ``label`` names a ``Volatile`` or the variable of a template.
-    ``source`` is the file and line. ``cache`` is the cache mark of the block, at its last span.
-    ``library`` is the section of a library that it is in, the innermost.
+    ``address`` is the address of the section or the turn, as in losses. ``turn`` is the address of
+    the turn alone, as in ``message.sources``. ``role`` is the role as its author wrote it, so it
+    may be ``event`` or ``ephemeral``. ``label`` names a ``Volatile`` or the variable of a template.
+    ``source`` is the file and line. ``cache`` is the cache mark of the block; only its last span
+    has it. ``library`` is the innermost section of a library around it.
 
     >>> from promptdsl import Section, System, Value, render
     >>> rendered = render(System(Section("role", "You help ", Value("<Ann>"), ".", title="Role")))
@@ -93,32 +94,38 @@ def _location(span: Span) -> tuple[int, int, int | None]:
 
 
 def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator[Span]:
-    """Yield spans with other texts for volatile values. A blank text is not sent, so it stays."""
+    """Yield spans with other texts for volatile values: the texts that ``mask`` returns.
+
+    The spans of a block of white space alone are yielded unchanged, because it is not sent.
+    """
     for _, group in groupby(spans, _location):
-        pieces = [*group]
-        is_masked = not is_blank("".join([span.text for span in pieces]))
+        spans_of_block = [*group]
+        is_masked = not is_blank("".join([span.text for span in spans_of_block]))
         start = 0
-        for span in pieces:
+        for span in spans_of_block:
             text = mask(span) if is_masked and span.kind == "volatile" else span.text
             if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                problem = f"the function given to masked() returned {shown(text)}"
+                problem = f"the function passed to masked() returned {shown(text)}"
                 raise OptionError(problem, fix="return a string", at=(author(),))
             yield attrs.evolve(span, start=start, end=start + len(text), text=text)
             start += len(text)
 
 
 def with_texts(prompt: Prompt, spans: Sequence[Span]) -> Prompt:
-    """Return a prompt with the texts of spans; messages without a volatile value stay."""
+    """Return a prompt with the texts of spans; messages without a volatile value do not change."""
     texts = {
         location: "".join([span.text for span in group])
         for location, group in groupby(spans, _location)
     }
 
-    def changed(block: Block, message: int, number: int, inner: int | None = None) -> Block:
+    def changed(block: Block, message: int, block_index: int, inner: int | None = None) -> Block:
         if isinstance(block, TextBlock):
-            return attrs.evolve(block, text=texts[message, number, inner])
+            return attrs.evolve(block, text=texts[message, block_index, inner])
         if isinstance(block, ToolResultBlock):
-            contents = [changed(part, message, number, n) for n, part in enumerate(block.content)]
+            contents = [
+                changed(inner_block, message, block_index, n)
+                for n, inner_block in enumerate(block.content)
+            ]
             return attrs.evolve(block, content=tuple(contents))
         return block
 
@@ -130,21 +137,22 @@ def with_texts(prompt: Prompt, spans: Sequence[Span]) -> Prompt:
 
 
 class TurnBlock(NamedTuple):
-    """A block of a message in the turn that wrote it: the block ``place`` on the turn's ``page``.
+    """A block of a message, and where it is in the turn that wrote it.
 
-    ``page`` is ``None`` where only the address and the line of ``turn`` are known.
+    ``location`` is its index on the ``page`` of the turn. ``page`` is ``None`` if only the address
+    and the line of ``turn`` are known.
     """
 
     turn: WrittenTurn
     page: WrittenPage | None
     location: int
 
-    def inside(self) -> "TurnBlock":
-        """Return the content of the block, a tool result, in the turn that wrote it."""
-        # The only block of a tool turn is its result: the page is that of the content.
+    def content_page(self) -> WrittenPage | None:
+        """Return the page with the content of the block, a tool result."""
+        # A tool turn has one block, its result, and its page is that of the result's content.
         if self.page is None or isinstance(self.turn.node, ToolTurnNode):
-            return self
-        return self._replace(page=self.page.results.get(self.location))
+            return self.page
+        return self.page.results.get(self.location)
 
 
 class TimelineEntry(NamedTuple):
@@ -158,146 +166,151 @@ class TimelineEntry(NamedTuple):
     messages: int
 
 
-class Trace:
-    """What wrote each piece of the ``messages`` that a finished tree became."""
+class SpanReader:
+    """A reader of the layout of a finished tree: it returns what wrote each piece of a message."""
 
     def __init__(self, tree: RootNode, messages: Sequence[Message], layout: Layout) -> None:
         self.nodes = tree.content
         self.messages = messages
         self.layout = layout
         self.reader = LayoutReader(layout, messages)
-        self.known_entries: dict[int, TimelineEntry] = {}
-        self.blocks_of: dict[int, list[list[tuple[WrittenTurn, int]]]] = {}
-        """The blocks of the messages of each entry: their turns, and the index in the turn."""
+        self.cached_entries: dict[int, TimelineEntry] = {}
+        self.cached_blocks: dict[int, list[list[tuple[WrittenTurn, int]]]] = {}
+        """For each block of the messages of an entry: its turn, and its index there."""
         self.addresses: dict[int, str] = {}
         """The addresses of the turns in system text, by the id of the node."""
 
     @cached_property
     def entries(self) -> Sequence[TimelineEntry]:
         """The timeline entries."""
-        return [self.entry(number) for number in range(len(self.nodes))]
+        return [self.entry(index) for index in range(len(self.nodes))]
 
-    def entry(self, number: int) -> TimelineEntry:
-        """Return a timeline entry, made at the first call."""
-        if number not in self.known_entries:
-            turns, end = self.reader.turns_of(number), self.layout.entries[number]
-            first = self.first(number)
-            if not turns and end > first and not isinstance(self.nodes[number], RecordedNode):
-                turns = [self.message_turn(first).with_one_part(self.layout.alone.get(number))]
-            self.known_entries[number] = TimelineEntry(turns, end)
-        return self.known_entries[number]
+    def entry(self, index: int) -> TimelineEntry:
+        """Return the timeline entry with an index; it is made at the first call."""
+        if index not in self.cached_entries:
+            turns, end = self.reader.turns_of(index), self.layout.entries[index]
+            start = self._messages_before(index)
+            if not turns and end > start and not isinstance(self.nodes[index], RecordedNode):
+                only_node = self.layout.only_nodes.get(index)
+                turns = [self.message_turn(start).with_one_part(only_node)]
+            self.cached_entries[index] = TimelineEntry(turns, end)
+        return self.cached_entries[index]
 
-    def first(self, number: int) -> int:
+    def _messages_before(self, entry_index: int) -> int:
         """Return the number of messages before a timeline entry."""
-        return self.layout.entries[number - 1] if number else 0
+        return self.layout.entries[entry_index - 1] if entry_index else 0
 
-    def spans(self, marked: Sequence[Message]) -> Iterator[Span]:
-        """Yield the spans of all messages; ``marked`` are the messages with all cache marks."""
-        for index, message in enumerate(marked):
-            for number, sent in enumerate(message.content):
-                turn_block = self.turn_block(index, number)
-                if not isinstance(sent, ToolResultBlock):
-                    yield from self._of_block(turn_block, sent, (index, number, None))
+    def spans(self, messages: Sequence[Message]) -> Iterator[Span]:
+        """Yield the spans of all messages; ``messages`` are those with all cache marks."""
+        for index, message in enumerate(messages):
+            for block_index, block in enumerate(message.content):
+                turn_block = self.turn_block(index, block_index)
+                if not isinstance(block, ToolResultBlock):
+                    yield from self._spans_of(turn_block, block, (index, block_index, None))
                     continue
-                inside = turn_block.inside()
-                for inner, content in enumerate(sent.content):
-                    within = inside._replace(location=inner)
-                    yield from self._of_block(within, content, (index, number, inner))
+                page = turn_block.content_page()
+                for inner, inner_block in enumerate(block.content):
+                    inner_location = TurnBlock(turn_block.turn, page, inner)
+                    at = index, block_index, inner
+                    yield from self._spans_of(inner_location, inner_block, at)
 
-    def _of_block(
+    def _spans_of(
         self, turn_block: TurnBlock, block: Block, location: tuple[int, int, int | None]
     ) -> Iterator[Span]:
-        message, number, inner = location
+        """Yield the spans of a block; a text that is not that of its pieces is one span."""
+        message, block_index, inner = location
         text = text_of_block(block)
         page = turn_block.page
-        traced = page.segments[turn_block.location].pieces if page else []
-        pieces = joined(traced)
-        if not traced or text != "".join([piece.text for piece in traced]):
-            pieces = [(TextRun(len(text), "conversation"), None)]
+        written_pieces = page.segments[turn_block.location].pieces if page else []
+        runs = joined(written_pieces)
+        if not written_pieces or text != "".join([piece.text for piece in written_pieces]):
+            runs = [(TextRun(len(text), "conversation"), None)]
         start, cache = 0, getattr(block, "cache", None)
-        last = len(pieces) - 1
+        last_index = len(runs) - 1
         role = LABEL_OF.get(getattr(turn_block.turn.node, "kind", ""), self.messages[message].role)
-        turn = self.turn_address(turn_block.turn, next((part for _, part in pieces if part), None))
-        for index, (run, part) in enumerate(pieces):
+        turn = self.turn_address(turn_block.turn, next((node for _, node in runs if node), None))
+        for index, (run, node) in enumerate(runs):
             end = start + run.length
-            turn = self.turn_address(turn_block.turn, part) if part else turn
+            turn = self.turn_address(turn_block.turn, node) if node else turn
             yield Span(
                 message,
-                number,
+                block_index,
                 start,
                 end,
                 text[start:end],
                 run.kind,
-                self.address(turn_block.turn, part),
+                self.address(turn_block.turn, node),
                 turn,
                 role,
                 run.label,
-                self.line(part, run.node) or turn_block.turn.source,
-                cache if index == last else None,
+                self.line(node, run.node) or turn_block.turn.source,
+                cache if index == last_index else None,
                 inner,
-                part.library if part else turn_block.turn.library,
+                node.library if node else turn_block.turn.library,
             )
             start = end
 
-    def turn_block(self, index: int, block: int) -> TurnBlock:
-        """Return a block of a message in the turn that wrote it."""
-        number = bisect_right(self.layout.entries, index)
-        node = self.nodes[number]
+    def turn_block(self, message_index: int, block_index: int) -> TurnBlock:
+        """Return a block of a message, and where it is in the turn that wrote it."""
+        entry_index = bisect_right(self.layout.entries, message_index)
+        node = self.nodes[entry_index]
         if isinstance(node, RecordedNode):
-            return TurnBlock(self.message_turn(index), None, block)
-        if number not in self.blocks_of:
-            self.blocks_of[number] = message_blocks(self.entry(number).turns, node)
-        turn, location = self.blocks_of[number][index - self.first(number)][block]
+            return TurnBlock(self.message_turn(message_index), None, block_index)
+        if entry_index not in self.cached_blocks:
+            self.cached_blocks[entry_index] = message_blocks(self.entry(entry_index).turns, node)
+        blocks = self.cached_blocks[entry_index]
+        turn, location = blocks[message_index - self._messages_before(entry_index)][block_index]
         return TurnBlock(turn, turn.page, location)
 
     def message_turn(self, index: int) -> WrittenTurn:
-        """Return a message as a turn, of which only its address and its line are known."""
-        message, number = self.messages[index], bisect_right(self.layout.entries, index)
-        node = self.nodes[number]
+        """Return a message as a turn, which has an address and a line, but no page."""
+        message, entry_index = self.messages[index], bisect_right(self.layout.entries, index)
+        node = self.nodes[entry_index]
         start = node.start if isinstance(node, RecordedNode) else 0
-        address, source = f"history[{start + index - self.first(number)}]", node.source
+        index_in_entry = index - self._messages_before(entry_index)
+        address, source = f"history[{start + index_in_entry}]", node.source
         if message._origins:
             origin = origin_of(message._origins[0])
             address, source = origin.address, origin.source
         return WrittenTurn(node, address, message.content, [], None, source)
 
-    def address(self, turn: WrittenTurn, part: WrittenNode | None) -> str:
-        """Return the address of a part of a turn, or without one of the turn itself."""
-        return (part and part.path) or self.turn_address(turn, part)
+    def address(self, turn: WrittenTurn, node: WrittenNode | None) -> str:
+        """Return the address of a node in a turn, or of the turn itself for ``None``."""
+        return (node and node.path) or self.turn_address(turn, node)
 
-    def turn_address(self, turn: WrittenTurn, part: WrittenNode | None) -> str:
-        """Return the address of the turn that a part was written in."""
-        if part is None or not isinstance(turn.node, ConsolidatedNode):
+    def turn_address(self, turn: WrittenTurn, node: WrittenNode | None) -> str:
+        """Return the address of the turn that a node was written in."""
+        if node is None or not isinstance(turn.node, ConsolidatedNode):
             return turn.address
         # System text consists of turns, and of sections between them.
         if not self.addresses:
             addresses: dict[int, str] = {}
             origins = map(origin_of, system_origins(turn.node))
-            for node, origin in zip(turn.node.content, origins, strict=True):
-                addresses.setdefault(id(node), origin.address)
+            for child, origin in zip(turn.node.content, origins, strict=True):
+                addresses.setdefault(id(child), origin.address)
             self.addresses = addresses
-        return self.addresses[id(part.top)]
+        return self.addresses[id(node.top)]
 
-    def line(self, part: WrittenNode | None, value: ValueNode | None = None) -> Source | None:
-        """Return the line of a part, or of a value in it."""
+    def line(self, node: WrittenNode | None, value: ValueNode | None = None) -> Source | None:
+        """Return the line of a node, or of a value in it."""
         if value is not None:
             return value.source
-        return part.node.source if part else None
+        return node.node.source if node else None
 
 
 def joined(pieces: Sequence[WrittenPiece]) -> list[tuple[TextRun, WrittenNode | None]]:
     """Return the runs of pieces, each with the node that wrote it.
 
-    Neighbours of one node and kind are joined, except for values.
+    Neighbouring runs of one node and one kind are joined, except for values.
     """
     runs: list[tuple[TextRun, WrittenNode | None]] = []
-    last, last_node = TextRun(0, "value"), None
-    for text, node, of_piece in pieces:
-        for run in runs_of(len(text), of_piece):
-            if node is last_node and run.kind == last.kind and run.kind in JOINED:
-                last = TextRun(last.length + run.length, run.kind)
-                runs[-1] = last, node
+    last_run, last_node = TextRun(0, "value"), None
+    for text, node, piece_kind in pieces:
+        for run in runs_of(len(text), piece_kind):
+            if node is last_node and run.kind == last_run.kind and run.kind in JOINED:
+                last_run = TextRun(last_run.length + run.length, run.kind)
+                runs[-1] = last_run, node
             elif run.length or run.kind == "volatile" or len(pieces) == 1:
-                last, last_node = run, node
+                last_run, last_node = run, node
                 runs.append((run, node))
     return runs

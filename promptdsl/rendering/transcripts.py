@@ -1,4 +1,7 @@
-"""The functions that transcripts need of higher packages: for replies, turns and pairing."""
+"""The functions that transcripts need from higher packages: for replies, turns and pairing.
+
+``transcript/`` is on a lower layer, so it cannot import them: ``join`` hands them over.
+"""
 
 from typing import Any
 
@@ -13,29 +16,29 @@ from promptdsl.transcript.values import Above, NewMessage, Repair, join
 from promptdsl.tree.node import Node, make
 
 
-def _read(value: object, named: ProviderName | None) -> NewMessage:
+def _read_message(value: object, provider_name: ProviderName | None) -> NewMessage:
     """Return the message of a reply, of a stream that was read, or of a written turn."""
     from promptdsl.providers.replies import Reading, provider_of, read_response, response_id
     from promptdsl.providers.shared.reading import mapping
 
     if isinstance(value, Node):
-        return NewMessage(_written(value), {})
+        return NewMessage(_message_of_turn(value), {})
     if isinstance(value, Reading):
-        message, (entries, provider) = value.message, value.response
-        if named not in (None, provider):
-            what = f"this stream was read as a stream of {provider}, not of {named}"
-            fix = f"name it there: read_stream(stream, provider={named!r})"
+        message, (entries, found_provider) = value.message, value.response
+        if provider_name not in (None, found_provider):
+            what = f"this stream was read as a stream of {found_provider}, not of {provider_name}"
+            fix = f"name the provider there: read_stream(stream, provider={provider_name!r})"
             raise DataError(what, fix=fix, at=(author(),))
     else:
-        message, entries = read_response(value, provider=named), mapping(value)
-        provider = named or provider_of(entries) or ""
+        message, entries = read_response(value, provider=provider_name), mapping(value)
+        found_provider = provider_name or provider_of(entries) or ""
     models = map(entries.get, ("model", "modelVersion", "model_version"))
     reply = {"id": response_id(entries), "model": next(filter(None, models), None)}
-    reply["provider"] = provider
+    reply["provider"] = found_provider
     return NewMessage(message, {key: text for key, text in reply.items() if isinstance(text, str)})
 
 
-def _written(turn: Any) -> Message:  # Any: a node, of one of many classes
+def _message_of_turn(turn: Any) -> Message:  # Any: a node, of one of many classes
     """Return the message of one written turn."""
     from promptdsl.components.history import History
     from promptdsl.components.scope import detached
@@ -71,7 +74,7 @@ def _nothing() -> TranscriptError:
 
 
 def _event(turn: Any) -> Message:  # Any: a TurnNode
-    """Return the message of an event; its text is that of a user turn, and a value later."""
+    """Return the message of an event; its text is written like that of a user turn."""
     from promptdsl.components.scope import detached
     from promptdsl.components.turns import Timeline, User
     from promptdsl.rendering.render import render
@@ -111,7 +114,10 @@ def _check_provider(name: str) -> None:
 
 
 def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Message]], list[str]]:
-    """Return messages in pairs by the pass ``pair``, and a report of each change."""
+    """Return messages in which calls and results pair, and a report of each change.
+
+    Each message has its index before the change, or -1 for a new one.
+    """
     from promptdsl.rendering.passes.pair import pair, removed_by_pairing
     from promptdsl.rendering.passes.read import mask_of
     from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode
@@ -120,24 +126,24 @@ def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Mess
     mask = mask_of([message for message in items if message.role not in ("event", "ephemeral")])
     run = make(RecordedNode, mask=mask, at=at, items=items, provider_format="messages", start=0)
     root = make(RootNode, (run,), mask=mask, at=at, transformation=None, equipment=())
-    done = pair(root, mode=mode)
-    kept: list[tuple[int, Message]] = []
+    paired_root = pair(root, mode=mode)
+    located_messages: list[tuple[int, Message]] = []
     reports = (
         []
         if mode == "error"
         else [
-            f"{removed.location[1]}: a call or a result is left out, as {removed.why}"
+            f"{removed.location[1]}: a call or a result is left out, because {removed.why}"
             for removed in removed_by_pairing(root, mode=mode)
         ]
     )
-    for turn in done.content:
+    for turn in paired_root.content:
         if isinstance(turn, RecordedNode):
-            kept += enumerate(turn.items, turn.start)
+            located_messages += enumerate(turn.items, turn.start)
         elif isinstance(turn, ToolTurnNode):
             result = Message.tool_result(turn.tool_use_id, INTERRUPTED, error_type="interrupted")
-            kept.append((-1, result))
+            located_messages.append((-1, result))
             reports.append(f"the call {turn.tool_use_id!r} is answered as interrupted")
-    return kept, reports
+    return located_messages, reports
 
 
-join(Above(_read, _recording, _check_provider, _repair))
+join(Above(_read_message, _recording, _check_provider, _repair))

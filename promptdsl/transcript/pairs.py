@@ -25,7 +25,7 @@ def check_next(message: Message, waiting: Mapping[str, ToolUseBlock]) -> None:
     answers = answers_in(message)
     for id, count in Counter(answers).items():
         if id not in waiting or count > 1:
-            what = f"no tool call is waiting for the result {id!r}"
+            what = f"there is no open tool call for the result {id!r}"
             raise TranscriptError(what, fix=no_call_fix(waiting, _text_of_result(message, id)))
     left = [id for id in waiting if id not in answers]
     if left and closes_calls(message):

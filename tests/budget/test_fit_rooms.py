@@ -40,7 +40,7 @@ def test_a_reserve_without_a_budget_is_a_hint() -> None:
     """It says that it has no effect; with a budget, or in the prompt, there is nothing to say."""
     asked = ({"reserve": 5}, {"reserve": 5, "budget": 999}, {"reserve": 0}, {})
     losses = [render(timeline_of(Reserve(100), Q), counter=len, **more).hints for more in asked]
-    why = "it is a part of budget=, so it has no effect without it"
+    why = "it has no effect without budget=; write both, or neither"
     hint = ("hint", "reserve=5", why)
     assert [[hint], [], [], []] == [[(x.kind, x.what, x.why) for x in told] for told in losses]
 

@@ -316,13 +316,13 @@ def test_one_thing_is_printed(cli: Command, options: list[str]) -> None:
         pytest.param(
             "nothing",
             "support.py:nothing: a prompt is a Timeline, a turn, a Section or a Fragment, "
-            "not None\n  did the function that builds it forget `return prompt`?\n",
+            "not None\n  write `return prompt` in the function that builds it\n",
             id="nothing returned",
         ),
         pytest.param(
             "LIMIT",
             "support.py:LIMIT: a prompt is a Timeline, a turn, a Section or a Fragment, "
-            "not int\n  give it the prompt, for example a Timeline\n",
+            "not int\n  pass the prompt, for example a Timeline\n",
             id="no prompt",
         ),
     ],

@@ -128,7 +128,7 @@ def test_two_outputs() -> None:
         )
 
     error = raised(PlacementError, write)
-    fix = "write one type that holds both"
+    fix = "write one type with the fields of both"
     assert ("a prompt has one Output", fix, lines_of(write, 3, 2)) == (
         error.what,
         error.fix,
@@ -220,7 +220,7 @@ def test_a_recorded_message_without_content() -> None:
 def test_lost_marks(content: tuple[Any, ...]) -> None:
     """A breakpoint that finds nothing to mark is a hint."""
     node = CacheBreakpoint()
-    why = "there is no part before it that takes one"
+    why = "no part before it takes a cache mark"
     what = "a cache breakpoint"
     expected = [Loss("hint", what, why, source=node.source, name="cache_mark")]
     assert expected == [*lost_marks(equipped(*content, node, User("u")))]

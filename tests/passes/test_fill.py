@@ -7,18 +7,18 @@ import pytest
 
 from promptdsl import *
 from tests.errors import raised
-from tests.internals import Waiting, fill, label
+from tests.internals import PendingLazy, fill, label
 from tests.renders import did_nothing
 
 LAZY = Lazy(str)
 
 
-def asked(root: Node, *answers: Sequence[Node | None]) -> tuple[Node, list[list[Waiting]]]:
+def asked(root: Node, *answers: Sequence[Node | None]) -> tuple[Node, list[list[PendingLazy]]]:
     """Return a filled tree, and what was asked for round by round."""
-    rounds: list[list[Waiting]] = []
+    rounds: list[list[PendingLazy]] = []
 
-    def ask(waiting: Sequence[Waiting]) -> Sequence[Node | None]:
-        rounds.append(list(waiting))
+    def ask(lazies: Sequence[PendingLazy]) -> Sequence[Node | None]:
+        rounds.append(list(lazies))
         return answers[len(rounds) - 1]
 
     return fill(root, ask=ask), rounds

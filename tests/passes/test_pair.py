@@ -238,7 +238,7 @@ def test_a_result_without_a_call() -> None:
     assert (f"{__file__}:{written}",) == caught.value.at
 
 
-WAITS_FOR_A = "no tool call is waiting for the result 'a'"
+WAITS_FOR_A = "there is no open tool call for the result 'a'"
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ WAITS_FOR_A = "no tool call is waiting for the result 'a'"
         ([calls("a"), History([Message("assistant", "x")])], "the call 'a' has no result"),
         ([calls("a"), Developer("d"), User("u")], "the call 'a' has no result"),
         ([calls("a"), Event("e"), Assistant("x")], "the call 'a' has no result"),
-        ([calls("a"), User(ToolResult("b", "x"))], "no tool call is waiting for the result 'b'"),
+        ([calls("a"), User(ToolResult("b", "x"))], "there is no open tool call for the result 'b'"),
         ([calls("a"), result("a"), result("a")], WAITS_FOR_A),
         (
             [calls("a"), recorded_result("a"), recorded_result("a")],
@@ -291,7 +291,7 @@ def test_what_does_not_pair(content: Content, message: str) -> None:
         ),
         (
             [result("x")],
-            "no tool call is waiting for the result 'x'",
+            "there is no open tool call for the result 'x'",
             "write it directly after the turn with the call, or render(..., "
             'transformation={"tool_pairing": "prune"})',
         ),
@@ -351,7 +351,7 @@ def test_a_payload_cannot_wait(behind: Content, target: str) -> None:
     uses = [ToolUse("look_up", {}, id=id) for id in ("a", "b")]
     made, written = Assistant(*uses), this_line()
     rendered = render(Timeline(User("u"), made, *behind), provider=target)
-    with pytest.raises(PendingToolCalls, match="not answered yet: 'a', 'b'") as caught:
+    with pytest.raises(PendingToolCalls, match="have no results yet: 'a', 'b'") as caught:
         rendered.payload()
     assert (f"{__file__}:{written}",) == caught.value.at
 
@@ -375,7 +375,7 @@ def test_no_method_waits(target: str | None, method: str) -> None:
 def test_part_of_the_results() -> None:
     """With one of two results there, the other is what is waited for."""
     rendered = render(Timeline(User("u"), calls("a", "b"), result("b")), provider="openai")
-    with pytest.raises(PendingToolCalls, match="not answered yet: 'a'\n"):
+    with pytest.raises(PendingToolCalls, match="have no results yet: 'a'\n"):
         rendered.payload()
     assert [("user", "u"), called("a", "b"), answered("b")] == comes_to(
         User("u"), calls("a", "b"), result("b")
@@ -782,7 +782,7 @@ ENDED = [("user", ()), ("assistant", ()), ("calls", "ab"), ("results", "ba"), ("
         ([*ENDED, ("user", ())], "the call 'a' has no result before the next turn"),
         ([*ENDED, ("assistant", ())], "the call 'a' has no result before the next turn"),
         ([*ENDED, ("calls", "b")], "the call 'a' has no result before the next turn"),
-        ([*ENDED, ("results", "b")], "no tool call is waiting for the result 'b'"),
+        ([*ENDED, ("results", "b")], "there is no open tool call for the result 'b'"),
         ([*ENDED, ("results", "a"), ("calls", "bb")], "the call id 'b' is used twice in one turn"),
     ],
 )

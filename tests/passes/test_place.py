@@ -163,7 +163,7 @@ def test_a_hint_tells_of_an_attachment_in_an_instruction(role: str) -> None:
     line = f"{__file__}:{this_line() - 1}"
     roles = {"role_mapping": {"ephemeral": role, "event": role}}
     hints = render(Timeline(User("u"), *content), transformation=roles).hints
-    why = "no instruction can hold an attachment, so it is sent in a user turn"
+    why = "an instruction cannot contain an attachment, so it is sent in a user turn"
     assert [
         ("hint", f"{kind} as an instruction", why, f"{kind}[0]", line)
         for kind in ("ephemeral", "event")
@@ -580,7 +580,7 @@ def test_a_developer_turn_between_two_results(content: list[Node]) -> None:
 
 def test_a_developer_turn_before_a_result_of_no_call() -> None:
     """A result that answers no call is what is wrong, not the Developer turn before it."""
-    with pytest.raises(PairingError, match="no tool call is waiting for the result 'x'"):
+    with pytest.raises(PairingError, match="there is no open tool call for the result 'x'"):
         render(Timeline(call("a"), Developer("d"), ToolMessage("x", "rain")))
 
 

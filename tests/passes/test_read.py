@@ -310,8 +310,8 @@ def test_a_recorded_event_holds_no_calls() -> None:
     history, written = History([{"role": "event", "content": [call]}]), this_line()
     error = raised(DataError, lambda: render(history))
     assert (
-        "a recorded event message cannot hold a 'tool_use' block",
-        "it may hold text, JSON, code and attachments; an event message also events",
+        "a recorded event message cannot contain a 'tool_use' block",
+        "it may contain text, JSON, code and attachments; an event message also events",
         (f"{__file__}:{written}",),
     ) == (error.what, error.fix, error.at)
 
@@ -320,14 +320,14 @@ def test_a_recorded_request_only_message_holds_no_events() -> None:
     """An event in a recorded request-only message is refused, as nothing would narrate it."""
     history = History([Message("ephemeral", [UserActionBlock("left")])])
     error = raised(DataError, lambda: render(Timeline(history, User("q"))))
-    assert "a recorded ephemeral message cannot hold a 'user_action' block" == error.what
+    assert "a recorded ephemeral message cannot contain a 'user_action' block" == error.what
 
 
 def test_a_recorded_event_holds_no_block_of_another_kind() -> None:
     """A block of a kind that nobody knows is refused by what it calls itself."""
     history = History([{"role": "event", "content": [{"type": "hologram"}]}])
     error = raised(DataError, lambda: render(history))
-    assert "a recorded event message cannot hold a 'hologram' block" == error.what
+    assert "a recorded event message cannot contain a 'hologram' block" == error.what
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,7 @@ def blocks() -> object:
         parts = cache_blocks(payload, order)
         keys = [it.key for it in parts]
         found[name] = [
-            [[it.location, it.part, it.is_marked, it.entry, keys.index(it.key)] for it in parts],
+            [[it.location, it.part, it.is_marked, it.message, keys.index(it.key)] for it in parts],
             [beginning_of(order, parts[:count]) for count in (1, 2, 3)],
         ]
     return found

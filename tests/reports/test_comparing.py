@@ -314,7 +314,7 @@ def test_a_report_names_the_node_and_its_line() -> None:
         "12 of 25 tokens are shared (48%): estimate (by the counter given)",
         f"  section b was changed: {changed.source}",
         "  the shared prefix ends there: 12 tokens from the cache, 13 billed in full",
-        "  with a cached token at a tenth it costs 14 of 25 (43% saved)",
+        "  if cached tokens cost a tenth, it costs 14 of 25 (43% saved)",
     ]
 
 
@@ -336,7 +336,7 @@ def test_what_is_dropped_pays_later(
     )
     report = prefix_report(before, after)
     assert expected == (report.dropped, report.pays_from)
-    assert ("pays from request" in str(report)) == (report.pays_from is not None)
+    assert ("is cheaper from request" in str(report)) == (report.pays_from is not None)
 
 
 def test_a_report_is_data() -> None:
@@ -398,7 +398,7 @@ def test_an_item_less_in_the_first_of_two_lists() -> None:
 def test_equal_requests_are_told() -> None:
     """As a text a report of equal requests says so."""
     report = compared(system(A), system(A))
-    assert "  nothing differs but cache marks, if any" == str(report).split("\n")[1]
+    assert "  nothing differs, except cache marks if there are any" == str(report).split("\n")[1]
 
 
 def test_hostile_names_are_made_visible() -> None:

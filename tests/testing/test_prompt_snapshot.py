@@ -266,7 +266,7 @@ WRONG_CALLS = {
     ),
     "None": (
         "a prompt is a Timeline, a turn, a Section or a Fragment, not None\n"
-        "  did the function that builds it forget `return prompt`?"
+        "  write `return prompt` in the function that builds it"
     ),
     'User("Hi."), scrub="[0-9]+"': (
         "scrubbers are '[0-9]+'\n  give each scrubber a name: {'ticket': r'T-[0-9]+'}"

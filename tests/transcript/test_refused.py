@@ -36,19 +36,19 @@ def pair(*ids: str) -> Message:
 REFUSED: dict[str, tuple[Write, str]] = {
     "the second of two results": (
         lambda t: t.append(pair("c", "a")),
-        "no tool call is waiting for the result 'a': the open calls are: 'c', 'e'",
+        "there is no open tool call for the result 'a': the open calls are: 'c', 'e'",
     ),
     "a result that comes twice": (
         lambda t: t.append(pair("e", "c", "e")),
-        "no tool call is waiting for the result 'e': the open calls are: 'c', 'e'",
+        "there is no open tool call for the result 'e': the open calls are: 'c', 'e'",
     ),
     "a result that was there": (
         lambda t: t.append(pair("d")),
-        "no tool call is waiting for the result 'd': the open calls are: 'c', 'e'",
+        "there is no open tool call for the result 'd': the open calls are: 'c', 'e'",
     ),
     "a result where none is open": (
         lambda t: (t.append(pair("e", "c")), t.append(pair("c"))),
-        "no tool call is waiting for the result 'c': the open calls are: none",
+        "there is no open tool call for the result 'c': the open calls are: none",
     ),
     "a question while two are open": (
         lambda t: t.append("Hi."),
@@ -456,7 +456,7 @@ FILLED = [
 PRUNED = ["user 1", "assistant Look. b", "tool b", "user 2", "user 3", "assistant  a", "tool a"]
 
 
-LEFT_OUT = "a call or a result is left out, as"
+LEFT_OUT = "a call or a result is left out, because"
 TOLD = {
     "fill": (
         f"history[6]: {LEFT_OUT} no call before it has its id",

@@ -245,7 +245,7 @@ def test_a_call_without_its_result_is_left_out(tmp_path: Path) -> None:
     assert [turn.number for turn in good.turns] == [1, 2, 4, 5]
     assert good.repairs == (
         "entries 3 to 3 are missing",
-        "history[1]: a call or a result is left out, as it has no result",
+        "history[1]: a call or a result is left out, because it has no result",
     )
 
 
@@ -295,8 +295,8 @@ def wide() -> Transcript:
     return transcript
 
 
-NO_CALL = "a call or a result is left out, as no call before it has its id"
-NO_RESULT = "a call or a result is left out, as it has no result"
+NO_CALL = "a call or a result is left out, because no call before it has its id"
+NO_RESULT = "a call or a result is left out, because it has no result"
 EDIT = "entry 9 changes a turn that is missing, so it is ignored"
 
 

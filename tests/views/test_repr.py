@@ -184,7 +184,7 @@ def test_a_result_is_not_put_into_a_text(write: Callable[[Rendered], str]) -> No
     rendered = render(User("Hi."))
     error = raised(ContentError, lambda: write(rendered))
     assert str(error).split("\n") == [
-        f"{lines_of(write, 2)[0]}: a Rendered is messages, not a text to put into another text",
+        f"{lines_of(write, 2)[0]}: a Rendered has messages, so it cannot be put into a text",
         '  print(rendered) and f"{rendered!s}" show it; in another prompt, write its messages with '
         "History(rendered.messages), or the part itself",
     ]

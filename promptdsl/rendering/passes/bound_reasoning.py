@@ -1,4 +1,4 @@
-"""Bound reasoning: the check that no part before the reasoning changes in a later request.
+"""Bound reasoning: check that nothing before a model's reasoning changes in a later request.
 
 Some models refuse a request in which any byte before their earlier reasoning has changed.
 Source: Anthropic's documentation of preserved thinking.
@@ -22,44 +22,44 @@ from promptdsl.tree.turn_nodes import (
 
 
 def check_bound(root: RootNode, config: Resolved, model: str | None) -> None:
-    """Raise for a ``Volatile`` or ``Lazy`` before the last question or answer.
+    """Raise :class:`PlacementError` for a ``Volatile`` or ``Lazy`` before the last answer.
 
-    ``root`` is the tree as it was written for its audience.
+    A question and a recording count as an answer, too. ``root`` is the tree after ``select``.
     """
     turns = [*among_turns(root)]
-    last = -1
+    last_index = -1
     for index, turn in enumerate(turns):
         speaks = isinstance(turn, TurnNode) and turn.role in ("user", "assistant")
         if speaks or isinstance(turn, RecordedNode):
-            last = index
+            last_index = index
     for index, turn in enumerate(turns):
-        changing = _changing_part(turn) if _precedes(turn, index, last, config) else None
+        changing = _changing_node(turn) if _precedes(turn, index, last_index, config) else None
         if changing is not None:
             name = named_label(changing) if isinstance(changing, LazyNode) else "a Volatile"
             raise PlacementError(
-                f"{name} comes before the reasoning of {model} and changes from "
-                "one request to the next, but that reasoning is bound to the exact bytes before it",
+                f"the reasoning of {model} is bound to the exact bytes before it, but {name} "
+                "before it changes from one request to the next",
                 fix='move it to the end of the conversation: Ephemeral(..., position="end")',
                 at=(changing.source,),
             )
 
 
-def _precedes(turn: Node, index: int, last: int, config: Resolved) -> bool:
+def _precedes(turn: Node, index: int, last_index: int, config: Resolved) -> bool:
     """Return whether a turn is sent before bound reasoning, in this request or a later one.
 
-    ``last`` is the index of the last turn that may be a question or contain reasoning.
+    ``last_index`` is that of the last turn that may be a question or contain reasoning.
     """
     if turn._mask & (SYSTEM | SECTION) or isinstance(turn, LazyNode):
         return True
     if isinstance(turn, RequestOnlyNode):
         default = "before_user" if turn.grounding else config.ephemeral_position
         position = turn.position or default
-        return position != "end" and (position != "flow" or index < last)
-    return index <= last
+        return position != "end" and (position != "flow" or index < last_index)
+    return index <= last_index
 
 
-def _changing_part(turn: Node) -> Node | None:
-    """Return the first part of a turn that may differ in the next request, or has data that may."""
+def _changing_node(turn: Node) -> Node | None:
+    """Return the first node of a turn that may differ, or whose data may, in the next request."""
     for node, _ in walk(turn):
         if isinstance(node, VolatileNode | LazyNode):
             return node
@@ -71,14 +71,14 @@ def _changing_part(turn: Node) -> Node | None:
 
 
 def _is_volatile(data: object) -> bool:
-    """Return whether plain data is or holds a volatile value."""
-    waiting: list[object] = [data]
-    while waiting:
-        value = waiting.pop()
+    """Return whether data is a volatile value, or has one in its lists and dictionaries."""
+    pending: list[object] = [data]
+    while pending:
+        value = pending.pop()
         if isinstance(value, Label | VolatileNode) and value.label is not None:
             return True
         if is_mapping(value):
-            waiting += value.values()
+            pending += value.values()
         elif is_list(value):
-            waiting += value
+            pending += value
     return False

@@ -1,4 +1,4 @@
-"""Expand: replaces fragments and groups by their parts, and removes empty turns."""
+"""Expand: replace fragments and groups by their children, and remove empty turns."""
 
 from typing import NamedTuple
 
@@ -25,9 +25,9 @@ from promptdsl.tree.turn_nodes import (
 
 
 def expand(root: RootNode) -> RootNode:
-    """Return the tree with the parts of fragments in their place, and without empty turns.
+    """Return the tree with the children of fragments in their place, and without empty turns.
 
-    An empty turn with a title or a cache breakpoint stays, so that a hint reports it.
+    An empty turn with a title or a cache breakpoint stays, so that a hint can report it.
     """
     content: list[Node] = []
     for child in dissolved(root.content):
@@ -55,9 +55,9 @@ def expand(root: RootNode) -> RootNode:
                 and not turn._mask & RESULT << SHIFT
                 and not has_content(turn.content)
                 and not any(
-                    isinstance(part, CacheBreakpointNode)
-                    or getattr(part, "title", None) is not None
-                    for part, _ in walk(turn)
+                    isinstance(node, CacheBreakpointNode)
+                    or getattr(node, "title", None) is not None
+                    for node, _ in walk(turn)
                 )
             )
             if not is_dropped:
@@ -65,11 +65,11 @@ def expand(root: RootNode) -> RootNode:
     return with_content(root, tuple(content))
 
 
-class _Around(NamedTuple):
-    """The fragments around a part: names of components, the outermost first, and a text format.
+class _Enclosing(NamedTuple):
+    """What the fragments around a node set: names of components, a text format, libraries.
 
-    ``libraries`` are the sections of libraries among these components, ``None`` for a section that
-    is overridden.
+    ``names`` are those of the components, the outermost first. ``libraries`` are the sections of
+    libraries among them, ``None`` for a section that is overridden.
     """
 
     names: tuple[str, ...] = ()
@@ -77,32 +77,36 @@ class _Around(NamedTuple):
     libraries: tuple[LibrarySection | None, ...] = ()
 
 
-_NOTHING = _Around()
+_NO_ENCLOSING = _Enclosing()
 
 
 def dissolved(content: tuple[Node, ...]) -> list[Node]:
-    """Return the children of a timeline, with the parts of fragments, groups and components.
+    """Return the children of a timeline; fragments, groups and components become their children.
 
     Each child keeps the names of the components that wrote it, and the format set for it.
     """
     children: list[Node] = []
-    waiting: list[tuple[Node, _Around]] = [(child, _NOTHING) for child in reversed(content)]
-    while waiting:
-        child, around = waiting.pop()
+    pending: list[tuple[Node, _Enclosing]] = [(child, _NO_ENCLOSING) for child in reversed(content)]
+    while pending:
+        child, enclosing = pending.pop()
         if isinstance(child, FragmentNode):
-            inside = _inside(child, around)
-            waiting += [
-                (part, inside) for part in reversed(child.content) if not isinstance(part, str)
+            inner_enclosing = _enclosing_of(child, enclosing)
+            pending += [
+                (inner, inner_enclosing)
+                for inner in reversed(child.content)
+                if not isinstance(inner, str)
             ]
             continue
-        if around.names:
-            options = attrs.evolve(child.options, within=around.names, libraries=around.libraries)
+        if enclosing.names:
+            options = attrs.evolve(
+                child.options, within=enclosing.names, libraries=enclosing.libraries
+            )
             child = replace(child, options=options, mask=child._mask & ~SPOKEN)
-        if around.format is not None and not isinstance(child, _UNFORMATTED):
+        if enclosing.format is not None and not isinstance(child, _UNFORMATTED):
             if isinstance(child, SectionNode):
-                child = _formatted((child,), child, around.format)
+                child = _formatted((child,), child, enclosing.format)
             else:
-                turn = with_content(child, (_formatted(child.content, child, around.format),))
+                turn = with_content(child, (_formatted(child.content, child, enclosing.format),))
                 child = replace(turn, mask=turn._mask & ~SPOKEN)
         children.append(child)
     return children
@@ -118,40 +122,43 @@ _EVENT_BLOCKS = EVENT_BLOCK | EVENT_BLOCK << SHIFT
 def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
     """Return the content of a turn without the fragments, groups and notes directly in it.
 
-    Event blocks must be direct children of their turn. So an event turn loses its formats, too, and
-    the components that write event blocks. A limit contains no event blocks, so it stays: it is
-    measured before it is applied.
+    Event blocks must be direct children of their turn. So in an event turn formats dissolve, too,
+    and components that write event blocks. A limit contains no event blocks and stays, because its
+    tokens are counted before it is applied.
     """
     is_event = bool(turn._mask & EVENT)
-    kept = (LimitNode, ComponentNode) if is_event else (ComponentNode, FormatNode)
+    kept_classes = (LimitNode, ComponentNode) if is_event else (ComponentNode, FormatNode)
     content: list[Child] = []
-    waiting: list[tuple[Child, _Around]] = [(child, _NOTHING) for child in reversed(turn.content)]
-    while waiting:
-        child, around = waiting.pop()
-        stays = isinstance(child, kept) and not (is_event and child._mask & _EVENT_BLOCKS)
+    pending: list[tuple[Child, _Enclosing]] = [
+        (child, _NO_ENCLOSING) for child in reversed(turn.content)
+    ]
+    while pending:
+        child, enclosing = pending.pop()
+        stays = isinstance(child, kept_classes) and not (is_event and child._mask & _EVENT_BLOCKS)
         if isinstance(child, FragmentNode | NoteNode) and not stays:
-            inside = _inside(child, around)
-            waiting += [(part, inside) for part in reversed(child.content)]
-        elif around.format is None or isinstance(child, EventBlockNode | MediaNode):
+            inner_enclosing = _enclosing_of(child, enclosing)
+            pending += [(inner, inner_enclosing) for inner in reversed(child.content)]
+        elif enclosing.format is None or isinstance(child, EventBlockNode | MediaNode):
             content.append(child)
         else:
-            content.append(_formatted((child,), child, around.format))
+            content.append(_formatted((child,), child, enclosing.format))
     return tuple(content)
 
 
-def _inside(node: Node, around: _Around) -> _Around:
+def _enclosing_of(node: Node, enclosing: _Enclosing) -> _Enclosing:
+    """Return what a node and the fragments around it set for its children."""
     if isinstance(node, ComponentNode):
         name = f"{node.name} (overridden by {node.by})" if node.by else node.name
-        libraries = around.libraries
+        libraries = enclosing.libraries
         if node.section or node.by:
             libraries = (*libraries, node.section)
-        return _Around((*around.names, name), around.format, libraries)
+        return _Enclosing((*enclosing.names, name), enclosing.format, libraries)
     if isinstance(node, FormatNode):
-        return around._replace(format=node.format)
-    return around
+        return enclosing._replace(format=node.format)
+    return enclosing
 
 
 def _formatted(content: tuple[Child, ...], child: Child, format: str) -> FormatNode:
-    """Return a content in its own format, with the source line of a child."""
+    """Return a content in a text format, with the source line of ``child``."""
     at = None if isinstance(child, str) else child._at
     return with_content(make(FormatNode, mask=OPAQUE, at=at, format=format), content)

@@ -1,6 +1,6 @@
-"""Extract tools: moves tools and the output schema out of the content.
+"""Extract tools: move tools and the output schema out of the content, into ``equipment``.
 
-Cache breakpoints become cache marks.
+A cache breakpoint among the turns becomes a cache mark.
 """
 
 from collections.abc import Iterator
@@ -34,10 +34,11 @@ _NODE_CLASS = attrgetter("_node")
 def extract_tools(root: RootNode, facts: ModelFacts) -> RootNode:
     """Return the tree with its tools and its output schema in ``equipment``, not among the turns.
 
-    Whether the schema is text of the prompt depends on what the target takes.
-
-    A cache breakpoint among the turns becomes a cache mark of the part before it, or moves to
-    ``equipment`` if no part before it takes one. Equal tools are listed once.
+    If the target takes no output schema, the schema becomes text of the prompt. Equal tools are
+    listed once. A cache breakpoint becomes a cache mark of the turn before it. If no turn before it
+    takes one, the last tool before it gets the mark. Without a tool, the breakpoint moves to
+    ``equipment``, and a hint reports it. Raises :class:`PlacementError` for two different tools
+    with one name, and for two output schemas.
     """
     if _EQUIPMENT.isdisjoint(map(_NODE_CLASS, root.content)):
         return root
@@ -55,20 +56,20 @@ def extract_tools(root: RootNode, facts: ModelFacts) -> RootNode:
                 tools[key] = len(equipment)
                 equipment.append(child)
                 continue
-            first = cast("ToolNode", equipment[tools[key]])
-            # A cache breakpoint may have marked the first one already.
-            without_mark = attrs.evolve(first.definition, cache=None)
+            first_tool = cast("ToolNode", equipment[tools[key]])
+            # A cache breakpoint may have put a cache mark on the first tool already.
+            without_mark = attrs.evolve(first_tool.definition, cache=None)
             if attrs.evolve(child.definition, cache=None) != without_mark:
                 raise PlacementError(
                     f"two tools are called {name!r}",
                     fix='rename one of them: Tool(..., name="...")',
-                    at=(child.source, first.source),
+                    at=(child.source, first_tool.source),
                 )
         elif isinstance(child, OutputNode):
             if output is not None and output is not child:
                 raise PlacementError(
                     "a prompt has one Output",
-                    fix="write one type that holds both",
+                    fix="write one type with the fields of both",
                     at=(child.source, output.source),
                 )
             if output is None:
@@ -81,10 +82,10 @@ def extract_tools(root: RootNode, facts: ModelFacts) -> RootNode:
                 equipment.append(child)
                 continue
             index = max(tools.values())
-            last = cast("ToolNode", equipment[index])
-            mark = longer(last.definition.cache, child.ttl or "default")
-            definition = attrs.evolve(last.definition, cache=mark)
-            equipment[index] = replace(last, definition=definition)
+            last_tool = cast("ToolNode", equipment[index])
+            cache_mark = longer(last_tool.definition.cache, child.ttl or "default")
+            definition = attrs.evolve(last_tool.definition, cache=cache_mark)
+            equipment[index] = replace(last_tool, definition=definition)
     return replace(with_content(root, tuple(turns)), equipment=tuple(equipment))
 
 
@@ -96,7 +97,7 @@ def _in_its_mode(node: OutputNode, facts: ModelFacts) -> OutputNode:
 
 
 def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
-    """Put a cache mark on the last turn that is sent; return whether the turn takes it."""
+    """Put a cache mark on the last turn with content; return whether a turn takes it."""
     for index in range(len(turns) - 1, -1, -1):
         turn = turns[index]
         if isinstance(turn, RecordedNode):
@@ -105,30 +106,32 @@ def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
                 turns[index] = recorded
             return recorded is not None
         if turn._mask & RESULT << SHIFT or has_content(turn.content):
-            mark = longer(mark_of(turn.options), node.ttl or "default")
-            options = attrs.evolve(turn.options, cache=True if mark == "default" else mark)
-            # A turn with options is not sent as it is any more.
+            cache_mark = longer(mark_of(turn.options), node.ttl or "default")
+            options = attrs.evolve(
+                turn.options, cache=True if cache_mark == "default" else cache_mark
+            )
+            # A turn with a cache mark may no longer take the shortest way of ``lower``.
             turns[index] = replace(turn, options=options, mask=turn._mask & ~SPOKEN | CACHE)
             return True
     return False
 
 
 def _recording_with_mark(recording: RecordedNode, node: CacheBreakpointNode) -> RecordedNode | None:
-    """Return a recording with a cache mark at its last block, ``None`` if that takes no mark."""
+    """Return a recording with a cache mark at its last block, ``None`` if the block takes none."""
     messages: tuple[Message, ...] = recording.items
     index = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].content), None)
     if index is None:
         return None
     content = messages[index].content
-    last = with_cache_mark(content[-1], node.ttl or "default")
-    if last is content[-1]:
+    marked_block = with_cache_mark(content[-1], node.ttl or "default")
+    if marked_block is content[-1]:
         return None
-    message = messages[index].replace(content=(*content[:-1], last))
+    message = messages[index].replace(content=(*content[:-1], marked_block))
     return replace(recording, items=(*messages[:index], message, *messages[index + 1 :]))
 
 
 def equipment_of(root: RootNode) -> tuple[tuple[ToolDefinition, ...], OutputSchema | None]:
-    """Return the tools and the output schema of an equipped tree, with their source lines."""
+    """Return the tools and the output schema of a tree after this pass, with their source lines."""
     tools: list[ToolDefinition] = []
     output = None
     for node in root.equipment:
@@ -151,5 +154,5 @@ def lost_marks(root: RootNode) -> Iterator[Loss]:
     """Yield a hint for every cache breakpoint without a part before it that takes a cache mark."""
     for node in root.equipment:
         if isinstance(node, CacheBreakpointNode):
-            reason = "there is no part before it that takes one"
+            reason = "no part before it takes a cache mark"
             yield hint("cache_mark", "a cache breakpoint", reason, source=node.source)

@@ -1,4 +1,4 @@
-"""Fill: every lazy is replaced by the part that its function returns."""
+"""Fill: replace every ``Lazy`` by the node that its function returns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -10,45 +10,46 @@ from promptdsl.tree.rewrite import rewrite, unique_ids
 from promptdsl.tree.turn_nodes import FragmentNode, LazyNode, LimitNode, RootNode
 
 DEEPEST = 100
-"""The most rounds of lazies: a lazy may return a part with a lazy in it."""
+"""The maximum number of rounds: a lazy may return a node with a lazy in it."""
 
 
-class Waiting(NamedTuple):
-    """A lazy and the parts around it: the innermost of each class, from the inside out.
+class PendingLazy(NamedTuple):
+    """A lazy whose function was not called yet, and the nodes around it, the innermost first.
 
-    Fragments are left out, because they may contain whatever the part around them may contain.
+    Of several nodes of one class around it, only the innermost is listed. Fragments are left out,
+    because they may contain whatever the node around them may contain.
     """
 
     lazy: LazyNode
     containers: tuple[Node, ...]
 
 
-Ask = Callable[[Sequence[Waiting]], Sequence[Node | None]]
-"""A function that returns the part of each lazy, in the same order."""
+Ask = Callable[[Sequence[PendingLazy]], Sequence[Node | None]]
+"""A function that returns the node of each lazy, in the same order; ``None`` for no content."""
 
 
 def fill(root: RootNode, *, ask: Ask) -> RootNode:
-    """Return the tree with every lazy replaced by its part from ``ask``.
+    """Return the tree with every lazy replaced by its node from ``ask``.
 
-    ``ask`` is called with the lazies in document order, and again with the lazies in the parts it
-    returned.
+    ``ask`` is called with the lazies in document order, and again with the lazies in the nodes that
+    it returned. Raises :class:`ContentError` after 100 rounds.
     """
     rounds = 0
-    while waiting := _waiting_lazies(root):
+    while pending := _pending_lazies(root):
         if rounds == DEEPEST:
             raise ContentError(
                 f"a Lazy returned another Lazy, {DEEPEST} times in a row",
                 fix="return text, or a part without a Lazy",
-                at=(waiting[0].lazy.source,),
+                at=(pending[0].lazy.source,),
             )
         rounds += 1
-        parts = iter(ask(waiting))
+        replacements = iter(ask(pending))
 
-        def change(node: Node, parts: Iterator[Node | None] = parts) -> Node | None:
+        def change(node: Node, replacements: Iterator[Node | None] = replacements) -> Node | None:
             if isinstance(node, LazyNode):
-                return next(parts)
-            named = (isinstance(part, Node) and part._mask & NAMED for part in node.content)
-            if not isinstance(node, FragmentNode) and any(named):
+                return next(replacements)
+            are_named = (isinstance(child, Node) and child._mask & NAMED for child in node.content)
+            if not isinstance(node, FragmentNode) and any(are_named):
                 unique_ids(node, node.content)
             return node
 
@@ -56,17 +57,17 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
     return root
 
 
-def _waiting_lazies(root: Node) -> list[Waiting]:
-    """Return the lazies of a tree in document order, each with the parts around it."""
-    lazies: list[Waiting] = []
+def _pending_lazies(root: Node) -> list[PendingLazy]:
+    """Return the lazies of a tree in document order, each with the nodes around it."""
+    lazies: list[PendingLazy] = []
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
         node, containers = stack.pop()
         if isinstance(node, LazyNode):
-            lazies.append(Waiting(node, containers))
+            lazies.append(PendingLazy(node, containers))
             continue
         if not isinstance(node, FragmentNode) or isinstance(node, LimitNode):
-            containers = (node, *(part for part in containers if part._node is not node._node))
+            containers = (node, *(outer for outer in containers if outer._node is not node._node))
         stack.extend(
             (child, containers)
             for child in reversed(node.content)

@@ -1,4 +1,4 @@
-"""Merge: neighbouring turns of one role become one message, with the blocks of all."""
+"""Merge: join neighbouring turns of one role to one turn, which becomes one message."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -14,32 +14,33 @@ from promptdsl.tree.turn_nodes import MergedNode, RecordedNode, RootNode, TurnNo
 
 
 def merge(root: RootNode, *, enabled: bool) -> RootNode:
-    """Return the tree with neighbouring turns of one role joined; tool turns stay apart.
+    """Return the tree with neighbouring turns of one role joined.
 
-    Turns with ``merge=False`` or with different names stay apart. Developer turns merge only with
-    turns of their own kind: written, recorded, event or grounding.
+    Tool turns, turns with ``merge=False`` and turns with different names stay apart. Developer
+    turns merge only with turns of their own kind: written, recorded, event or grounding. With
+    ``enabled=False`` nothing is joined.
     """
     if not enabled or not _has_neighbours(root):
         return root
     turns: list[TurnNode | RecordedNode] = []
     # Neighbouring messages of a recording that do not merge stay together in one run.
     run: list[_RecordedMessage] = []
-    for _, items in groupby(_mergeable(root), key=lambda item: item[1]):
-        group = [part for part, _ in items]
-        first = group[0]
-        if len(group) == 1 and isinstance(first, tuple):
-            if run and first[0] is not run[0][0]:
+    for _, keyed_turns in groupby(_mergeable(root), key=lambda keyed_turn: keyed_turn[1]):
+        group = [turn for turn, _ in keyed_turns]
+        first_turn = group[0]
+        if len(group) == 1 and isinstance(first_turn, tuple):
+            if run and first_turn[0] is not run[0][0]:
                 turns.append(_joined_run(run))
                 run = []
-            run.append(first)
+            run.append(first_turn)
             continue
         if run:
             turns.append(_joined_run(run))
             run = []
-        parts = [*map(_as_turn, group)]
-        if len(parts) > 1:
-            parts = [_merged(parts)]
-        turns += parts
+        group_turns = [*map(_as_turn, group)]
+        if len(group_turns) > 1:
+            group_turns = [_merged(group_turns)]
+        turns += group_turns
     if run:
         turns.append(_joined_run(run))
     return with_content(root, tuple(turns))
@@ -47,31 +48,38 @@ def merge(root: RootNode, *, enabled: bool) -> RootNode:
 
 def _has_neighbours(root: RootNode) -> bool:
     """Return whether two neighbours may merge, by their roles and kinds."""
-    before: TurnNode | Message | None = None
+    previous: TurnNode | Message | None = None
     if not root._mask & RECORDED:
-        role_before: Role | None = None
+        previous_role: Role | None = None
         for turn in cast("Sequence[TurnNode]", root.content):
             role = turn.role
-            if role == role_before and before is not None and _are_alike(before, turn):
+            if role == previous_role and previous is not None and _are_alike(previous, turn):
                 return True
-            before, role_before = turn, role
+            previous, previous_role = turn, role
         return False
     for child in _turns(root):
-        first: TurnNode | Message
+        first_message: TurnNode | Message
         if isinstance(child, RecordedNode):
-            first, last = child.items[0], child.items[-1]
+            first_message, last_message = child.items[0], child.items[-1]
             if not _is_apart(child):
                 return True
         else:
-            first = last = child
-        if before is not None and first.role == before.role and _are_alike(before, first):
+            first_message = last_message = child
+        if (
+            previous is not None
+            and first_message.role == previous.role
+            and _are_alike(previous, first_message)
+        ):
             return True
-        before = last
+        previous = last_message
     return False
 
 
 def _are_alike(first: TurnNode | Message, second: TurnNode | Message) -> bool:
-    """Return whether neighbours of one role may merge; an event and an instruction may not."""
+    """Return whether neighbours of one role may merge; an event and an instruction may not.
+
+    Names and ``merge=False`` are not looked at.
+    """
     return first.role != "tool" and (first.role not in _BY_KIND or first.kind == second.kind)
 
 
@@ -85,7 +93,7 @@ def _turns(root: RootNode) -> "Sequence[TurnNode | RecordedNode]":
 
 
 def _is_apart(run: RecordedNode) -> bool:
-    """Return whether no two neighbours in a run have one role; tool results do not count."""
+    """Return whether no two neighbours in a run have the same role; tool results do not count."""
     if len(run.items) >= conversation_cache.SHORTEST:
         end = first_of(run) + len(run.items)
         if remember(run, _apart_count, _apart_count) >= end:
@@ -101,12 +109,12 @@ def _apart_count(messages: Sequence[Message], before: int | None = None) -> int:
     count = before or 0
     if count >= len(messages):
         return count
-    last = messages[count - 1].role if count else None
+    previous_role = messages[count - 1].role if count else None
     for index in range(count, len(messages)):
         role = messages[index].role
-        if role == last and role != "tool":
+        if role == previous_role and role != "tool":
             return index
-        last = role
+        previous_role = role
     return len(messages)
 
 
@@ -123,15 +131,17 @@ def _mergeable(
             options = child.options
             yield child, merge_key(child.role, child.kind, options.name, merges=options.merge)
             continue
-        last = len(child.items) - 1
+        last_index = len(child.items) - 1
         # In a long run without equal neighbours only the first and the last message can merge.
-        ends = last > 1 and len(child.items) >= conversation_cache.SHORTEST and _is_apart(child)
+        ends = (
+            last_index > 1 and len(child.items) >= conversation_cache.SHORTEST and _is_apart(child)
+        )
         if ends:
             yield _keyed(child, 0)
-            yield cut(child, 1, last), object()
-            yield _keyed(child, last)
+            yield cut(child, 1, last_index), object()
+            yield _keyed(child, last_index)
         else:
-            yield from (_keyed(child, index) for index in range(last + 1))
+            yield from (_keyed(child, index) for index in range(last_index + 1))
 
 
 def _keyed(run: RecordedNode, index: int) -> tuple[_RecordedMessage, object]:
@@ -152,20 +162,20 @@ def merge_key(
     return role, name
 
 
-def _as_turn(part: TurnNode | RecordedNode | _RecordedMessage) -> TurnNode | RecordedNode:
-    """Return a recorded message as a run of its own, anything else as it is."""
-    return _joined_run([part]) if isinstance(part, tuple) else part
+def _as_turn(turn: TurnNode | RecordedNode | _RecordedMessage) -> TurnNode | RecordedNode:
+    """Return a recorded message as a run of its own; a turn or a run is returned unchanged."""
+    return _joined_run([turn]) if isinstance(turn, tuple) else turn
 
 
 def _joined_run(run: list[_RecordedMessage]) -> RecordedNode:
-    """Return neighbouring messages of one recording as a run."""
-    (node, first), last = run[0], run[-1][1]
-    is_complete = first == 0 and last == len(node.items) - 1
-    return node if is_complete else cut(node, first, last + 1)
+    """Return neighbouring messages of one recording as one run."""
+    (node, start), last_index = run[0], run[-1][1]
+    is_complete = start == 0 and last_index == len(node.items) - 1
+    return node if is_complete else cut(node, start, last_index + 1)
 
 
 def _source(turn: TurnNode | RecordedNode) -> TurnNode | Message:
-    """Return what has the role and the kind of a turn: a run of one message has them in it."""
+    """Return the object that has the role and the kind: the turn, or the message of a run."""
     if isinstance(turn, RecordedNode):
         message: Message = turn.items[0]
         return message
@@ -173,18 +183,25 @@ def _source(turn: TurnNode | RecordedNode) -> TurnNode | Message:
 
 
 def _merged(turns: list[TurnNode | RecordedNode]) -> MergedNode:
-    """Return several turns as one; its kind shows whether the next request contains it, too."""
+    """Return several turns as one turn.
+
+    Its kind says whether the next request contains it, too: a grounding is in one request alone.
+    """
     sources = [*map(_source, turns)]
     kinds: list[Kind] = [source.kind for source in sources]
-    spoken = max((i for i, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)
-    fleeting = max((i for i, kind in enumerate(kinds) if kind in FLEETING), default=-1)
+    last_conversation = max((i for i, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)
+    last_grounding = max((i for i, kind in enumerate(kinds) if kind in FLEETING), default=-1)
     kind: Kind
     if len({*kinds}) == 1:
         kind = kinds[0]
-    elif spoken < 0:
-        kind = "request" if fleeting >= 0 else "event"
-    elif fleeting < 0:
+    elif last_conversation < 0:
+        kind = "request" if last_grounding >= 0 else "event"
+    elif last_grounding < 0:
         kind = "written"
     else:
-        kind = "trailed" if fleeting > spoken or kinds[spoken] == "trailed" else "mixed"
+        kind = (
+            "trailed"
+            if last_grounding > last_conversation or kinds[last_conversation] == "trailed"
+            else "mixed"
+        )
     return make_turn(MergedNode, tuple(turns), at=turns[0], role=sources[0].role, kind=kind)

@@ -1,4 +1,4 @@
-"""Merge system: all system content becomes one system turn, the first turn of the prompt."""
+"""Merge system: join all system content to one system turn, the first turn of the prompt."""
 
 from typing import cast
 
@@ -23,63 +23,69 @@ from promptdsl.tree.turn_nodes import (
 def merge_system(root: RootNode, *, merges: bool) -> RootNode:
     """Return the tree with one system turn, the first of its turns.
 
-    It contains every system turn, every loose section, and the system messages at the beginning of
-    a recorded conversation, in document order, and then the output schema, if that is text. If the
-    settings merge no turns, and the prompt begins with recorded system messages and has no other
-    system content, these messages stay as they are.
+    In document order it contains every system turn, every section outside of turns, and the system
+    messages at the beginning of a recorded conversation. The output schema comes last, if it is
+    sent as text.
+
+    There is one exception. If the settings merge no turns (``merges=False``), and recorded system
+    messages at the beginning of the prompt are its only system content, these stay unchanged.
     """
     output_turns = [
         prompted_turn(node) for node in root.equipment if isinstance(node, PromptedOutputNode)
     ]
-    # Most prompts have one system turn, or none: the masks are enough to know that.
+    # Most prompts have one system turn or none. The masks show that quickly.
     candidates = [child for child in root.content if child._mask & _SYSTEM_CONTENT]
     if not candidates:
         return with_content(root, (*output_turns, *root.content)) if output_turns else root
-    first = candidates[0]
-    is_recorded = isinstance(first, RecordedNode) and first is root.content[0]
+    first_node = candidates[0]
+    is_recorded = isinstance(first_node, RecordedNode) and first_node is root.content[0]
     if not merges and is_recorded and not any(map(_has_system, candidates[1:])):
-        return _behind_recorded(root, output_turns) if output_turns else root
-    is_alone = len(candidates) == 1 and not output_turns
-    if is_alone and first._mask & SYSTEM and first is root.content[0]:
+        return _after_recorded(root, output_turns) if output_turns else root
+    is_only = len(candidates) == 1 and not output_turns
+    if is_only and first_node._mask & SYSTEM and first_node is root.content[0]:
         return root
-    parts: list[Node] = []
+    system_nodes: list[Node] = []
     rest: list[Node] = []
     for child in root.content:
         if child._mask & (SYSTEM | SECTION):
-            parts.append(child)
+            system_nodes.append(child)
         elif isinstance(child, RecordedNode) and (count := leading_systems(child.items)):
-            parts += [_system_turn(message, child) for message in child.items[:count]]
+            system_nodes += [_system_turn(message, child) for message in child.items[:count]]
             if count < len(child.items):
                 rest.append(cut(child, count))
         else:
             rest.append(child)
-    parts += output_turns
-    if not parts:
+    system_nodes += output_turns
+    if not system_nodes:
         return root
-    if len(parts) == 1 and parts[0]._mask & SYSTEM:
-        # If the turn is first already, this is the same root.
-        return with_content(root, (parts[0], *rest))
-    # The children of system turns and the loose sections are one set of siblings.
+    if len(system_nodes) == 1 and system_nodes[0]._mask & SYSTEM:
+        # ``with_content`` returns the same root if the turn is the first already.
+        return with_content(root, (system_nodes[0], *rest))
+    # The children of system turns and the sections between turns become siblings.
     siblings = [
-        child for part in parts for child in (part.content if part._mask & SYSTEM else (part,))
+        child
+        for system_node in system_nodes
+        for child in (system_node.content if system_node._mask & SYSTEM else (system_node,))
     ]
     unique_ids(root, tuple(siblings))
-    first = parts[0]
+    first_node = system_nodes[0]
     options = DEFAULTS
-    for part in parts:
-        inner: Child = part
+    for system_node in system_nodes:
+        inner: Child = system_node
         while isinstance(inner, FormatNode):
             inner = inner.content[0]
         if isinstance(inner, Node) and inner.options.reserved_tags:
-            # All parts have the same reserved tags, except for recorded ones, which have none.
-            noted = inner.options
-            options = Options(reserved_tags=noted.reserved_tags, opens_code=noted.opens_code)
+            # All system content has the same reserved tags; recorded messages have none.
+            inner_options = inner.options
+            options = Options(
+                reserved_tags=inner_options.reserved_tags, opens_code=inner_options.opens_code
+            )
             break
     system = make_turn(
         ConsolidatedNode,
-        tuple(parts),
+        tuple(system_nodes),
         SYSTEM,
-        at=first,
+        at=first_node,
         role="system",
         kind="written",
         options=options,
@@ -87,15 +93,15 @@ def merge_system(root: RootNode, *, merges: bool) -> RootNode:
     return with_content(root, (system, *rest))
 
 
-def _behind_recorded(root: RootNode, output_turns: list[TurnNode]) -> RootNode:
-    """Return the tree with turns after the system messages that the first recording begins with.
+def _after_recorded(root: RootNode, output_turns: list[TurnNode]) -> RootNode:
+    """Return the tree with turns after the system messages at the beginning of its first recording.
 
     These messages are not merged with the turns.
     """
-    first = cast("RecordedNode", root.content[0])
-    count = leading_systems(first.items)
-    systems = [cut(first, 0, count)] if count else []
-    rest = [cut(first, count)] if count < len(first.items) else []
+    first_recording = cast("RecordedNode", root.content[0])
+    count = leading_systems(first_recording.items)
+    systems = [cut(first_recording, 0, count)] if count else []
+    rest = [cut(first_recording, count)] if count < len(first_recording.items) else []
     return with_content(root, (*systems, *output_turns, *rest, *root.content[1:]))
 
 
@@ -103,13 +109,14 @@ _SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED
 
 
 def _has_system(child: Node) -> bool:
-    """Return whether a turn, a loose section or a recording has system content to move."""
+    """Return whether a child of the root has system content that may have to move."""
     if isinstance(child, RecordedNode):
         return leading_systems(child.items) > 0
     return child._mask & (SYSTEM | SECTION) != 0
 
 
 def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
+    """Return the system turn of a recorded system message."""
     content: list[Node] = []
     for block in message.content:
         match block:

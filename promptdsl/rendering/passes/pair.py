@@ -1,4 +1,7 @@
-"""Pair: every tool call is answered by exactly one result before the next assistant turn."""
+"""Pair: make every tool call have exactly one result before the next assistant turn.
+
+First comes the check, which is fast and finds no fault in most prompts. Then comes the repair.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,11 +36,15 @@ Mode: TypeAlias = Literal["error", "fill", "prune", "keep"]
 def pair(root: RootNode, *, mode: Mode) -> RootNode:
     """Return the tree with its tool calls and results in pairs.
 
-    Only the last calls of a conversation may be open. For other calls without a result and for
-    results without a call, ``mode="error"`` raises :class:`PairingError` with the line. ``fill``
-    adds a result, an error of type ``interrupted``; ``prune`` removes the call; both remove a
-    result without a call. :func:`removed_by_pairing` lists what they removed. ``keep`` changes
-    nothing: the rest of the conversation is stored elsewhere.
+    Only the last calls of a conversation may be open. Another call without a result is a fault, and
+    so is a result without a call:
+
+    - ``mode="error"`` raises :class:`PairingError` with the line.
+    - ``fill`` adds a result, an error of type ``interrupted``, and removes a result without a call.
+    - ``prune`` removes the call, and a result without a call.
+    - ``keep`` changes nothing, for a prompt whose calls or results are stored elsewhere.
+
+    :func:`removed_by_pairing` lists the calls and results that were removed.
     """
     if mode == "keep":
         return root
@@ -54,13 +61,15 @@ def pair(root: RootNode, *, mode: Mode) -> RootNode:
 
 
 _Location: TypeAlias = tuple[int, str]
-"""The location of a turn or recorded message: its number before pairing, and its address."""
+"""The location of a turn or recorded message: its position before pairing, and its address."""
 
 
 class RemovedPart(NamedTuple):
-    """A call or a result that pairing removed, as the only part of its turn or message.
+    """A call or a result that pairing removed.
 
-    ``source`` is its line, ``location`` that of its turn in the tree before pairing.
+    ``turn`` is its turn or recorded message without any other content. ``source`` is the line of
+    the call or result. ``location`` is the location of the turn before pairing. ``why`` is the
+    reason.
     """
 
     turn: TurnNode | RecordedNode
@@ -76,10 +85,10 @@ def removed_by_pairing(root: RootNode, *, mode: Mode) -> list[RemovedPart]:
     return sorted(repair.removed, key=attrgetter("location"))
 
 
-# Looking for a fault: one scan that skips most turns by their mask.
+# The check: one scan for a fault, which skips most turns by their mask.
 
 _Calls: TypeAlias = OpenCalls[Node]
-"""The open calls, each as the turn that made it."""
+"""The open calls, each with the turn that made it."""
 
 
 def _check(root: RootNode) -> _Calls:
@@ -108,24 +117,25 @@ def _check_recording(node: RecordedNode, open_calls: _Calls) -> None:
     start = first_of(node)
 
     def check(messages: Sequence[Message], before: _CheckedRun | None) -> _CheckedRun:
-        known = before or _CheckedRun(start, ())
-        if known.stop > len(messages):
-            known = _CheckedRun(start, ())
-        for id in known.open:
+        checked = before or _CheckedRun(start, ())
+        if checked.stop > len(messages):
+            checked = _CheckedRun(start, ())
+        for id in checked.open:
             open_calls.add(id, node)
-        _check_messages(messages[known.stop :], node, open_calls)
+        _check_messages(messages[checked.stop :], node, open_calls)
         return _CheckedRun(len(messages), tuple(open_calls))
 
     remember(node, (_check_recording, start), check)
 
 
 def _check_messages(messages: Iterable[Message], node: Node, open_calls: _Calls) -> None:
+    """Check recorded messages, and keep the open calls up to date."""
     for message in messages:
         if message._plain is not None and not open_calls:
             continue
         answers = answers_in(message)
-        # The exception of pairing.py: one result alone leaves the other calls open, as recorded
-        # results may each be in a user message of their own.
+        # A message of the user or the model closes all calls (``messages/pairing.py``). A message
+        # with a single result does not: recorded results may each be in a message of their own.
         closes = closes_calls(message) and not (answers and len(message.content) == 1)
         _take(Step(calls_in(message), answers, closes), node, open_calls)
 
@@ -135,7 +145,7 @@ def _take(step: Step, turn: Node, open_calls: _Calls) -> None:
     for id in step.answers:
         if open_calls.answer(id) is None:
             raise PairingError(
-                f"no tool call is waiting for the result {id!r}",
+                f"there is no open tool call for the result {id!r}",
                 fix=_swapped(turn, id, open_calls) or _advice(id, open_calls),
                 at=(turn.source,),
             )
@@ -154,7 +164,7 @@ def _take(step: Step, turn: Node, open_calls: _Calls) -> None:
 def _unanswered(open_calls: _Calls, turn: Node) -> PairingError:
     """Return the error for calls without a result before a turn, with the line of the first."""
     id, (caller,) = next(iter(open_calls.items()))
-    calls = (part for part, _ in walk(caller) if isinstance(part, ToolUseNode))
+    calls = (node for node, _ in walk(caller) if isinstance(node, ToolUseNode))
     call = next((call for call in calls if call.block.id == id), caller)
     return PairingError(
         f"the call {id!r} has no result before the next turn",
@@ -164,10 +174,10 @@ def _unanswered(open_calls: _Calls, turn: Node) -> PairingError:
 
 
 def _swapped(turn: Node, id: str, open_calls: _Calls) -> str | None:
-    """Return the advice for a result whose text is the id of a call: its arguments are swapped."""
+    """Return the advice for a result whose text is the id of a call: swap its two arguments."""
     function = "ToolMessage"
     contents: list[tuple[object, ...]]
-    contents = [part.content for part, _ in walk(turn) if _result_id(part) == id]
+    contents = [node.content for node, _ in walk(turn) if _result_id(node) == id]
     if isinstance(turn, RecordedNode):
         function = "Message.tool_result"
         results = (result for message in turn.items for result in results_in(message))
@@ -179,15 +189,16 @@ def _swapped(turn: Node, id: str, open_calls: _Calls) -> str | None:
 
 
 def _advice(id: str, open_calls: _Calls) -> str:
-    near = nearest(id, open_calls)
-    if near.startswith("did"):
-        return near
+    """Return the advice for a result that answers no open call."""
+    nearest_id = nearest(id, open_calls)
+    if nearest_id.startswith("did"):
+        return nearest_id
     if open_calls and " " in id:
         return f"the id of the call comes first: ToolMessage({next(iter(open_calls))!r}, ...)"
     advice = f"write it directly after the turn with the call, or {SET.format('prune')}"
     if open_calls:
-        waiting = ", ".join(map(repr, islice(open_calls, 3)))
-        advice += f"; the open calls are: {waiting}"
+        open_ids = ", ".join(map(repr, islice(open_calls, 3)))
+        advice += f"; the open calls are: {open_ids}"
     return advice
 
 
@@ -198,13 +209,13 @@ def _written_step(node: Node) -> Step:
 
 
 def _written_role(node: Node) -> str:
-    """Return the role of a turn as its author wrote it; empty for what is no turn of an author."""
+    """Return the role of a turn that an author wrote, ``""`` for any other node."""
     if isinstance(node, TurnNode) and node.kind == "written":
         return node.role
     return ""
 
 
-# Repairing: turn by turn.
+# The repair: turn by turn.
 
 
 class _Located(NamedTuple):
@@ -223,7 +234,7 @@ class _Repair:
     turns: list[Node] = attrs.field(factory=new_list)
     removed: list[RemovedPart] = attrs.field(factory=new_list)
     fates: dict[str, str] = attrs.field(factory=new_dict)
-    """The reason why a further result of a call is removed, by the id of the call."""
+    """The reason to remove one more result of a call, by the id of the call."""
     open_calls: OpenCalls[str] = attrs.field(factory=new_calls)
     caller: _Located | None = None
     """The last turn that makes calls."""
@@ -240,16 +251,16 @@ class _Repair:
         return self.turns
 
     def _add(self, turn: _Located) -> None:
-        """Add a turn without the results that answer no open call."""
+        """Add a turn; its results that answer no open call are removed."""
         node, step, location = turn
         answered = Counter(id for id in step.answers if self.open_calls.answer(id) is not None)
         self.fates.update(dict.fromkeys(answered, "its call has a result already"))
         if step.closes:
             self._close()
         rest, removed_parts = _with_results(node, step.answers, answered)
-        for part, id in removed_parts:
+        for call_or_result, id in removed_parts:
             why = self.fates.get(id, "no call before it has its id")
-            self.removed.append(_removed(node, part, location, why))
+            self.removed.append(_removed(node, call_or_result, location, why))
         if rest is None:
             return
         self.turns.append(rest)
@@ -271,8 +282,8 @@ class _Repair:
             self.turns[self.end : self.end] = [_interrupted(node, id) for id in open_ids]
             return
         rest, removed_calls = _reduced(node, _call_id, Counter(step.calls) - Counter(open_ids))
-        for part, _ in removed_calls:
-            self.removed.append(_removed(node, part, location, "it has no result"))
+        for call, _ in removed_calls:
+            self.removed.append(_removed(node, call, location, "it has no result"))
         if rest is None:
             del self.turns[self.index]
         else:
@@ -282,16 +293,16 @@ class _Repair:
 def _located_turns(root: RootNode) -> Iterator[_Located]:
     """Yield the turns and recorded messages of a tree, each with its location."""
     counts: Counter[str] = Counter()
-    number = count()
+    position = count()
     for child in root.content:
         if isinstance(child, RecordedNode):
             for index, message in enumerate(child.items):
-                location = next(number), f"history[{child.start + index}]"
+                location = next(position), f"history[{child.start + index}]"
                 yield _Located(cut(child, index, index + 1), step_of(message), location)
         else:
             role = _written_role(child)
             address = child.options.address if child.options.id else f"{role}[{counts[role]}]"
-            yield _Located(child, _written_step(child), (next(number), address))
+            yield _Located(child, _written_step(child), (next(position), address))
             counts[role] += 1
 
 
@@ -305,6 +316,7 @@ def _removed(node: Node, part: Node | Block, location: _Location, why: str) -> R
 
 
 def _interrupted(caller: Node, id: str) -> ToolTurnNode:
+    """Return the result that ``fill`` adds for an open call: an error."""
     return make(
         ToolTurnNode,
         (INTERRUPTED,),
@@ -319,21 +331,21 @@ def _interrupted(caller: Node, id: str) -> ToolTurnNode:
 
 
 def _call_id(part: Node | Block) -> str | None:
-    """Return the id of a call, ``None`` for any other part."""
+    """Return the id of a call, ``None`` for other content."""
     if isinstance(part, ToolUseNode):
         return part.block.id
     return part.id if isinstance(part, ToolUseBlock) else None
 
 
 def _result_id(part: Node | Block) -> str | None:
-    """Return the id of the call that a result answers, ``None`` for any other part."""
+    """Return the id of the call that a result answers, ``None`` for other content."""
     if isinstance(part, ToolTurnNode | ToolResultNode | ToolResultBlock):
         return part.tool_use_id
     return None
 
 
 _Reduced: TypeAlias = tuple[Node | None, list[tuple[Node | Block, str]]]
-"""The rest of a turn, ``None`` when it becomes empty, and its removed parts with their ids."""
+"""The rest of a turn, ``None`` if it becomes empty, and what was removed, with the ids of calls."""
 
 
 def _with_results(node: Node, answers: Sequence[str], answered: Counter[str]) -> _Reduced:
@@ -346,19 +358,23 @@ def _with_results(node: Node, answers: Sequence[str], answered: Counter[str]) ->
 
 
 def _reduced(
-    node: Node, id_of: Callable[[Node | Block], str | None], left: Counter[str]
+    node: Node, id_of: Callable[[Node | Block], str | None], counts: Counter[str]
 ) -> _Reduced:
-    """Return a turn with at most ``left`` parts of each id: the first ones stay."""
+    """Return a turn with the first ``counts[id]`` calls or results of each id.
+
+    ``counts`` is changed. ``id_of`` returns the id of a call or result, ``None`` for other content,
+    which stays.
+    """
     removed_parts: list[tuple[Node | Block, str]] = []
 
     def stays(part: Node | Block) -> bool:
         id = id_of(part)
         if id is None:
             return True
-        left[id] -= 1
-        if left[id] < 0:
+        counts[id] -= 1
+        if counts[id] < 0:
             removed_parts.append((part, id))
-        return left[id] >= 0
+        return counts[id] >= 0
 
     rest: Node
     if isinstance(node, RecordedNode):
@@ -366,5 +382,5 @@ def _reduced(
         content = tuple(block for block in message.content if stays(block))
         rest = replace(node, items=(message.replace(content=content),))
         return rest if content else None, removed_parts
-    rest = rewrite(node, lambda part: part if stays(part) else None, within=WITHIN)
+    rest = rewrite(node, lambda inner: inner if stays(inner) else None, within=WITHIN)
     return rest if rest.content else None, removed_parts

@@ -1,6 +1,6 @@
-"""Place: moves groundings to their position, and other turns out of open tool calls.
+"""Place: move groundings to their position, and turns away from between a call and its result.
 
-A grounding here is the content of a ``Grounding`` or an ``Ephemeral``.
+Here a grounding is the content of a ``Grounding`` or an ``Ephemeral``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,8 +25,9 @@ from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, T
 def place(root: RootNode, *, config: Resolved) -> RootNode:
     """Return the tree with every grounding at its position, as a turn of its mapped role.
 
-    A turn between tool calls and their results that is not part of the conversation moves after
-    the last of these results. Raises :class:`PlacementError` for a ``Developer`` turn there.
+    An event, a grounding, a note or a recorded instruction between tool calls and their results
+    moves after the last of these results. Raises :class:`PlacementError` for a ``Developer`` turn
+    there.
     """
     content: Sequence[Node] = root.content
     if root._mask & masks.REQUEST << masks.SHIFT:
@@ -37,10 +38,10 @@ def place(root: RootNode, *, config: Resolved) -> RootNode:
 
 
 def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
-    """Return the turns with every grounding at its position, in its mapped role."""
+    """Return the turns with every grounding at its position, as a turn of its mapped role."""
     system: list[Node] = []
     conversation: list[Node] = []
-    waiting: dict[str, list[RequestOnlyNode]] = {}
+    by_position: dict[str, list[RequestOnlyNode]] = {}
     for child in content:
         if isinstance(child, RequestOnlyNode):
             default = "before_user" if child.grounding else config.ephemeral_position
@@ -48,7 +49,7 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
             if position == "flow":
                 conversation.append(_turn(child, config))
             else:
-                waiting.setdefault(position, []).append(child)
+                by_position.setdefault(position, []).append(child)
         elif child._mask & masks.SYSTEM:
             system.append(child)
         elif (
@@ -56,35 +57,37 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
             and not conversation
             and (count := leading_systems(child.items))
         ):
-            # If the settings merge no turns, its system messages are still in it.
+            # If the settings merge no turns, a recording still has its system messages.
             system.append(cut(child, 0, count))
             if count < len(child.items):
                 conversation.append(cut(child, count))
         else:
             conversation.append(child)
 
-    def waiting_at(position: str) -> list[TurnNode]:
-        requests = sorted(waiting.get(position, ()), key=attrgetter("order"))
+    def turns_at(position: str) -> list[TurnNode]:
+        requests = sorted(by_position.get(position, ()), key=attrgetter("order"))
         return [_turn(request, config) for request in requests]
 
     return [
         *system,
-        *waiting_at("after_system"),
-        *waiting_at("start"),
-        *_before_user(conversation, waiting_at("before_user")),
-        *waiting_at("end"),
+        *turns_at("after_system"),
+        *turns_at("start"),
+        *_before_user(conversation, turns_at("before_user")),
+        *turns_at("end"),
     ]
 
 
 def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
-    """Return a grounding as a turn of its mapped role, its content in a fence."""
+    """Return a grounding as a turn of its mapped role, with its content in a fence."""
     delimiter = config.delimiters.ephemeral
     content = request.content
-    has_hint = request._mask & masks.HINTED == masks.HINTED  # a hint that it is empty
-    named = (("type", request.type), ("title", request.title))
-    shown = [(name, value) for name, value in named if value]
-    attributes = "".join(f' {name}="{_attribute(value, request, config)}"' for name, value in shown)
-    raw_values = tuple(value for _, value in shown)
+    has_hint = request._mask & masks.HINTED == masks.HINTED  # there is a hint that it is empty
+    attributes_of_request = (("type", request.type), ("title", request.title))
+    shown_attributes = [(name, value) for name, value in attributes_of_request if value]
+    attributes = "".join(
+        f' {name}="{_attribute(value, request, config)}"' for name, value in shown_attributes
+    )
+    raw_values = tuple(value for _, value in shown_attributes)
     if has_hint:
         raw_values = ()
     if request.title and delimiter.kind != "default":
@@ -109,7 +112,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
 
 
 def _attribute(value: str, request: RequestOnlyNode, config: Resolved) -> str:
-    """Return a value for one line of a fence, without characters that look like brackets."""
+    """Return a value for an attribute of a fence; no reserved tag can begin in it."""
     names = request.options.reserved_tags or config.tags
     return line_in_fence(value, names, config.literals)
 
@@ -117,7 +120,7 @@ def _attribute(value: str, request: RequestOnlyNode, config: Resolved) -> str:
 def _before_user(conversation: list[Node], turns: list[TurnNode]) -> list[Node]:
     """Return a conversation with turns directly before the last turn that a user wrote.
 
-    Without such a turn they are at the end.
+    If no user wrote a turn, they are at the end.
     """
     if not turns:
         return conversation
@@ -125,11 +128,11 @@ def _before_user(conversation: list[Node], turns: list[TurnNode]) -> list[Node]:
         child = conversation[index]
         before, after = conversation[:index], conversation[index + 1 :]
         if isinstance(child, RecordedNode):
-            last = _last_user(child.items)
-            if last is not None:
-                if last > 0:
-                    before.append(cut(child, 0, last))
-                return [*before, *turns, cut(child, last), *after]
+            last_index = _last_user(child.items)
+            if last_index is not None:
+                if last_index > 0:
+                    before.append(cut(child, 0, last_index))
+                return [*before, *turns, cut(child, last_index), *after]
         elif (
             isinstance(child, TurnNode)
             and child.role == "user"
@@ -141,7 +144,10 @@ def _before_user(conversation: list[Node], turns: list[TurnNode]) -> list[Node]:
 
 
 def _last_user(messages: tuple[Message, ...]) -> int | None:
-    """Return the index of the last message of a user: no summary, and not only tool results."""
+    """Return the index of the last message that a user wrote, ``None`` for none.
+
+    Summaries and messages with tool results alone do not count.
+    """
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         asks = message.role == "user" and message.kind in _ASKING
@@ -154,8 +160,8 @@ _ASKING = frozenset(CONVERSATION) - {"summary"}
 
 
 def _after_results(content: Iterable[Node]) -> list[Node]:
-    """Return the turns, those that are no part of the conversation after results of open calls."""
-    placed: list[Node] = []
+    """Return the turns; what is not of the conversation moves after the results of open calls."""
+    turns: list[Node] = []
     delayed: list[Node] = []
     open_calls: set[str] = set()
     for child, calls, answers in _with_calls(content):
@@ -164,7 +170,7 @@ def _after_results(content: Iterable[Node]) -> list[Node]:
             continue
         if not answers:
             open_calls = set()
-            placed += delayed
+            turns += delayed
             delayed = []
         elif answers & open_calls:
             for node in delayed:
@@ -176,19 +182,20 @@ def _after_results(content: Iterable[Node]) -> list[Node]:
                     )
         # A result that answers no open call is reported by the pass ``pair``.
         open_calls = open_calls - answers
-        placed.append(child)
+        turns.append(child)
         if not open_calls:
-            placed += delayed
+            turns += delayed
             delayed = []
         open_calls = open_calls | calls
-    return placed + delayed
+    return turns + delayed
 
 
 def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]:
-    """Yield the turns with the ids of the calls they make and of the calls they answer.
+    """Yield the turns, each with the ids of its calls and the ids of the calls that it answers.
 
-    A recording is divided where a turn may have to move: into the results at its beginning, its
-    last turn, and the rest. If it contains instructions, it is divided into single messages.
+    A recording is divided where a turn may have to move: into single messages for the results at
+    its beginning, one run for the middle, and single messages from its last assistant message on.
+    If it contains instructions, it is divided into single messages.
     """
     for child in content:
         if not isinstance(child, RecordedNode):
@@ -211,5 +218,5 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
                 yield cut(child, start, stop), set(), set()
                 continue
             surface = masks.DEVELOPER if message.role in ("developer", "system") else 0
-            part = cut(child, start, stop, mask=child._mask | surface)
-            yield part, set(calls_in(message)), set(answers_in(message))
+            run_of_one = cut(child, start, stop, mask=child._mask | surface)
+            yield run_of_one, set(calls_in(message)), set(answers_in(message))

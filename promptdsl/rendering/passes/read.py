@@ -1,4 +1,4 @@
-"""Read: renders templates to text, and reads recorded conversations as messages."""
+"""Read: render templates to text, and read recorded conversations as messages."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -44,13 +44,14 @@ if TYPE_CHECKING:
     from promptdsl.templates.render import RenderedTemplate
 
 FENCED = ("event", "ephemeral")
-"""The roles whose text is a value, which is encoded later."""
+"""The roles of recorded messages whose text is a value, which is encoded later."""
 
 Reader: TypeAlias = Callable[[str, Any], tuple[Message, ...]]  # Any: a provider's dictionaries
 MakeSendable: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
-"""Makes a recorded message ready to be sent, from its node and its index in the history.
+"""A function that makes a recorded message ready to be sent.
 
-Returns the message, and whether it contains JSON or code that must become text later."""
+It gets the message, the node of its recording, and its index there. It returns the message, and
+whether the message contains JSON or code that must become text later."""
 Pieces: TypeAlias = "Callable[[TemplateNode], RenderedTemplate]"
 
 
@@ -59,8 +60,9 @@ def read(
 ) -> RootNode:
     """Return the tree with templates rendered and recorded conversations read.
 
-    ``reader`` returns the messages of a conversation in a provider's format, ``make_sendable``
-    makes a message ready to be sent, ``pieces`` renders a template.
+    ``reader`` returns the messages of a conversation in a provider's format. ``make_sendable``
+    makes a message ready to be sent. ``pieces`` renders a template. Raises :class:`DataError` for
+    recorded data that cannot be read, and the error of a template, each with its line.
     """
 
     def change(node: Node) -> Node | None:
@@ -73,74 +75,76 @@ def read(
             object.__setattr__(node, "compiled", compiled)
         except PromptError as error:
             raise error.located(node.source) from None
-        parts: list[Child] = []
+        children: list[Child] = []
         if node.template.keeps_ends and rendered and rendered[0][:1] == "\n":
-            # A text that begins with a line end is dedented: this one begins with an empty string.
-            parts.append("")
+            # This text is not dedented: only a text whose first string begins with a line end is.
+            children.append("")
         for piece in rendered:
             if isinstance(piece, str):
-                parts.append(piece)
+                children.append(piece)
                 continue
             text, label, is_volatile = piece
             cls = VolatileNode if is_volatile else ValueNode
-            parts.append(make(cls, mask=masks.TEXT, at=node, text=text, label=label))
+            children.append(make(cls, mask=masks.TEXT, at=node, text=text, label=label))
         if not rendered:
             return None
         tags = tuple(filter(any, tags))
         options = Options(libraries=sections, tags_of_source=tags) if sections or tags else DEFAULTS
-        return make(TextNode, tuple(parts), mask=masks.TEXT, at=node, options=options)
+        return make(TextNode, tuple(children), mask=masks.TEXT, at=node, options=options)
 
-    done = rewrite(root, change, within=masks.OPAQUE | masks.RECORDED)
-    # Lazies and recordings may have ids that are used already.
-    return with_content(done, numbered(done.content))
+    new_root = rewrite(root, change, within=masks.OPAQUE | masks.RECORDED)
+    # The nodes of lazies and recordings may repeat an id: number such ids.
+    return with_content(new_root, numbered(new_root.content))
 
 
 def _conversation(
     history: ConversationNode, reader: Reader, make_sendable: MakeSendable
 ) -> ConversationNode:
-    parts: list[Node] = []
+    """Return a history whose recordings are read."""
+    nodes: list[Node] = []
     for node in history.content:
         if not isinstance(node, RecordedNode):
-            parts.append(node)
+            nodes.append(node)
             continue
         try:
             if node.provider_format == "messages":
-                parts += _of_messages(node, make_sendable)
+                nodes += _of_messages(node, make_sendable)
             else:
                 items = reader(node.provider_format, node.items)
-                parts += _parts(node, items, make_sendable, fresh=True)
+                nodes += _read_nodes(node, items, make_sendable, fresh=True)
         except PromptError as error:
             raise error.located(node.source) from None
-    return with_content(history, tuple(parts))
+    return with_content(history, tuple(nodes))
 
 
 def _of_messages(node: RecordedNode, make_sendable: MakeSendable) -> list[Node]:
-    """Return the parts of a history of messages; a long one may be read already."""
+    """Return the nodes of a history of messages; a long one may be in the cache already."""
     if len(node.items) >= conversation_cache.SHORTEST:
         complete = recording_of(node.items)
         if complete is not None:
             return _complete_run(node, complete)
-    return _parts(node, node.items, make_sendable, known=getattr(node, "known", None))
+    return _read_nodes(node, node.items, make_sendable, read_cache=getattr(node, "known", None))
 
 
-def _parts(
+def _read_nodes(
     node: RecordedNode,
     items: Sequence[object],
     make_sendable: MakeSendable,
     *,
     fresh: bool = False,
-    known: ReadCache | None = None,
+    read_cache: ReadCache | None = None,
 ) -> list[Node]:
-    """Return the parts of a history; ``known`` is the read cache of its beginning, if any.
+    """Return the nodes of a history: runs of messages, and between them events and groundings.
 
-    ``fresh`` is whether the messages were just made from a provider's format.
+    ``read_cache`` is that of its beginning, if there is one. ``fresh`` says that the messages were
+    just made from a provider's format.
     """
-    parts: list[Node] = []
+    nodes: list[Node] = []
     run: list[Message] = []
-    leading, opaque, same = True, False, not fresh
+    leading, opaque, is_unchanged = True, False, not fresh
     start = 0
-    if known is not None:
-        leading, opaque, start = known.leading, known.opaque, len(known.messages)
+    if read_cache is not None:
+        leading, opaque, start = read_cache.leading, read_cache.opaque, len(read_cache.messages)
     for index, item in enumerate(items[start:], start):
         if isinstance(item, Message):
             message = item
@@ -149,13 +153,15 @@ def _parts(
                 message = Message.from_dict(item)
             except DataError as error:
                 raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
-        plain, role = message._plain, message.role
-        is_plain = plain is not None and (plain.isascii() or is_valid_unicode(plain))
-        if not is_plain and role not in FENCED:
+        only_text, role = message._plain, message.role
+        is_valid_text = only_text is not None and (
+            only_text.isascii() or is_valid_unicode(only_text)
+        )
+        if not is_valid_text and role not in FENCED:
             message, waits = make_sendable(message, node, index)
             opaque = opaque or waits
         if fresh or message is not item:
-            same = False
+            is_unchanged = False
             location(message, node, index)
         if role in ("user", "assistant", "tool"):
             leading = False
@@ -171,51 +177,56 @@ def _parts(
             run.append(message)
         else:
             leading = False
-            parts += _run_before(node, run, index, opaque=opaque, known=known)
-            parts.append(_turn(message, node))
-            run, opaque, known, same = [], False, None, False
-    if not same or (known is None and len(items) < conversation_cache.SHORTEST):
-        return [*parts, *_run_before(node, run, len(items), opaque=opaque, known=known)]
-    joined_recording = _joined(known, tuple(items), run, opaque=opaque)
+            nodes += _run_before(node, run, index, opaque=opaque, read_cache=read_cache)
+            nodes.append(_turn(message, node))
+            run, opaque, read_cache, is_unchanged = [], False, None, False
+    if not is_unchanged or (read_cache is None and len(items) < conversation_cache.SHORTEST):
+        return [*nodes, *_run_before(node, run, len(items), opaque=opaque, read_cache=read_cache)]
+    joined_recording = _joined(read_cache, tuple(items), run, opaque=opaque)
     joined_recording.leading, joined_recording.opaque = leading, opaque
-    return _complete_run(node, joined_recording.kept(known))
+    return _complete_run(node, joined_recording.kept(read_cache))
 
 
 def _joined(
-    known: ReadCache | None, written_items: tuple[Any, ...], run: list[Message], *, opaque: bool
+    read_cache: ReadCache | None,
+    written_items: tuple[Any, ...],
+    run: list[Message],
+    *,
+    opaque: bool,
 ) -> ReadCache:
-    """Return the read cache of a run, which continues a known read cache, if any."""
+    """Return the read cache of a run, which continues ``read_cache``, if there is one."""
     mask = mask_of(run, opaque=opaque)
-    if known is None:
+    if read_cache is None:
         return ReadCache(written_items, tuple(run), mask)
-    joined = ReadCache(written_items, (*known.items, *run), known.mask | mask)
-    joined.findings = known.findings
+    joined = ReadCache(written_items, (*read_cache.items, *run), read_cache.mask | mask)
+    joined.findings = read_cache.findings
     return joined
 
 
 def _run_before(
-    node: RecordedNode, run: list[Message], stop: int, *, opaque: bool, known: ReadCache | None
+    node: RecordedNode, run: list[Message], stop: int, *, opaque: bool, read_cache: ReadCache | None
 ) -> list[Node]:
     """Return the run of messages that ends before the message with the index ``stop``.
 
-    ``opaque`` is whether it contains JSON or code that must become text later.
+    ``opaque`` says whether it contains JSON or code that must become text later.
     """
-    if known is not None:
-        joined = _joined(known, (), run, opaque=opaque)
+    if read_cache is not None:
+        joined = _joined(read_cache, (), run, opaque=opaque)
         return [_run(node, joined.items, joined.mask)]
     if not run:
         return []
     return [_run(node, tuple(run), mask_of(run, opaque=opaque), stop - len(run))]
 
 
-def _complete_run(node: RecordedNode, known: ReadCache) -> list[Node]:
+def _complete_run(node: RecordedNode, read_cache: ReadCache) -> list[Node]:
     """Return a complete recording as one run, with the read cache of its history."""
-    run = _run(node, known.items, known.mask)
-    object.__setattr__(run, "known", known)
-    return [run] if known.items else []
+    run = _run(node, read_cache.items, read_cache.mask)
+    object.__setattr__(run, "known", read_cache)
+    return [run] if read_cache.items else []
 
 
 def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int = 0) -> RecordedNode:
+    """Return messages as a run with the line of their recording."""
     return make(
         RecordedNode,
         at=node,
@@ -230,7 +241,7 @@ def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int =
 def mask_of(messages: list[Message], *, opaque: bool = False) -> int:
     """Return the mask of a run: whether it has calls, results, instructions or a compaction.
 
-    ``opaque`` is whether it contains JSON or code that must become text later.
+    ``opaque`` says whether it contains JSON or code that must become text later.
     """
     surface, mask = 0, masks.RECORDED
     for message in messages:
@@ -246,7 +257,7 @@ def mask_of(messages: list[Message], *, opaque: bool = False) -> int:
 
 
 _SPEAKERS = ("user", "assistant")
-"""The roles whose plain messages are only text."""
+"""The roles whose messages of one text need no bit in the mask."""
 _ROLE_BITS = {
     "assistant": masks.CALL,
     "tool": masks.RESULT,
@@ -279,6 +290,7 @@ def _turn(message: Message, node: RecordedNode) -> Node:
 
 
 def _node(block: Block, node: RecordedNode, role: Role) -> Node:
+    """Return the node of a block of a recorded event or grounding; its text is a value."""
     if isinstance(block, EventBlock) and role == "event":
         mask = bits(masks.EVENT_BLOCK)
         return make(EventBlockNode, mask=mask, at=node, block=block, trusted=frozenset[str]())
@@ -290,6 +302,6 @@ def _node(block: Block, node: RecordedNode, role: Role) -> Node:
         return make(MediaNode, mask=bits(masks.MEDIA), at=node, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
     raise DataError(
-        f"a recorded {role} message cannot hold a {kind!r} block",
-        fix="it may hold text, JSON, code and attachments; an event message also events",
+        f"a recorded {role} message cannot contain a {kind!r} block",
+        fix="it may contain text, JSON, code and attachments; an event message also events",
     )

@@ -1,4 +1,4 @@
-"""Render events: writes events as fenced text, in the role that the configuration gives them."""
+"""Render events: write events as fenced text, in the role that the configuration gives them."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -30,21 +30,22 @@ from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
 from promptdsl.tree.rewrite import make_turn, mapped_role, replace, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
-Narrator = Callable[[str, Mapping[str, object]], tuple[str, ...]]
+EventWriter = Callable[[str, Mapping[str, object]], tuple[str, ...]]
 """A function that returns the pieces of an event's text, from its type and its encoded fields."""
 _FIELDS = {kind.type: [field.name for field in attrs.fields(kind)] for kind in get_args(EventBlock)}
 
 
-def render_events(root: RootNode, *, config: Resolved, event_pieces: Narrator) -> RootNode:
+def render_events(root: RootNode, *, config: Resolved, event_pieces: EventWriter) -> RootNode:
     """Return the tree with every event turn mapped to its role, one fence per event block."""
     content: list[Node] = []
     for child in root.content:
-        narrates = isinstance(child, TurnNode) and child._mask & EVENT
-        content.append(_narrated(child, config, event_pieces) if narrates else child)
+        is_event = isinstance(child, TurnNode) and child._mask & EVENT
+        content.append(_rendered(child, config, event_pieces) if is_event else child)
     return with_content(root, tuple(content))
 
 
-def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
+def _rendered(turn: Node, config: Resolved, event_pieces: EventWriter) -> TurnNode:
+    """Return an event turn in its mapped role, with a fence for each text and each event block."""
     content: list[Child] = []
     # The author's texts since the last block.
     texts: list[Child] = []
@@ -55,9 +56,9 @@ def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
             texts.append(child)
             continue
         if texts:
-            inside = fence(config.delimiters.text, tuple(texts), at=turn)
+            text_fence = fence(config.delimiters.text, tuple(texts), at=turn)
             separated = Options(separator=turn.options.separator)
-            content.append(replace(inside, options=separated))
+            content.append(replace(text_fence, options=separated))
             texts = []
         if isinstance(child, EventBlockNode):
             content.append(_event_fence(child, turn.options, config, event_pieces))
@@ -70,18 +71,21 @@ def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
 
 
 def _event_fence(
-    node: EventBlockNode, options: Options, config: Resolved, event_pieces: Narrator
+    node: EventBlockNode, options: Options, config: Resolved, event_pieces: EventWriter
 ) -> FenceNode:
-    """Return the fence of an event block: its fields by ``format_block`` or template, and text."""
+    """Return the fence of an event block: its fields as text, and after them its content.
+
+    ``format_block`` writes the fields, or else the template of the event's type.
+    """
     block = node.block
     delimiter: Delimiter = getattr(config.delimiters, block.type)
-    inside: Child | None = None
+    text_node: Child | None = None
     if config.format_block is not None:
-        inside = formatted(block, config.format_block, node.source)
-        if inside is not None and node.labels:
-            piece = labelled(inside, next(iter(node.labels.values())))
-            inside = make(VerbatimNode, mask=TEXT, at=node, text=piece, pieces=(piece,))
-    if inside is None:
+        text_node = formatted(block, config.format_block, node.source)
+        if text_node is not None and node.labels:
+            piece = labelled(text_node, next(iter(node.labels.values())))
+            text_node = make(VerbatimNode, mask=TEXT, at=node, text=piece, pieces=(piece,))
+    if text_node is None:
         line, nested = inline_line, str.__str__
         if delimiter.close:
             names = options.reserved_tags or config.tags
@@ -103,7 +107,7 @@ def _event_fence(
         if node.labels:
             inner = (getattr(piece, "pieces", ()) or (piece,) for piece in pieces)
             pieces = tuple(chain.from_iterable(inner))
-        inside = make(
+        text_node = make(
             VerbatimNode,
             mask=TEXT,
             at=node,
@@ -111,7 +115,7 @@ def _event_fence(
             pieces=pieces,
             raw_values=tuple(raw),
         )
-    return fence(delimiter, (inside, *node.content), attributes=f' type="{block.type}"', at=node)
+    return fence(delimiter, (text_node, *node.content), attributes=f' type="{block.type}"', at=node)
 
 
 def _field_text(value: object, name: str = "") -> str:
@@ -130,14 +134,15 @@ def _event_fields(
 ) -> dict[str, object]:
     """Return the fields of an event, each as text of one line; ``None`` for an absent field.
 
-    ``line`` encodes a value for its position, ``nested`` the JSON of nested data. A trusted field
-    (a name such as ``target`` or ``details.page``) is author text, and is not encoded.
+    ``line`` encodes a value for one line, ``nested`` encodes the JSON of nested data. A trusted
+    field (with a name such as ``target`` or ``details.page``) is the author's text: it is not
+    encoded.
     """
     block, trusted, labels = node.block, node.trusted, node.labels
 
     def encode(name: str, value: object) -> str:
         text = _field_text(value, name)
-        # JSON stays JSON only with its own quotes.
+        # Nested data is encoded even if it is trusted: as a title it would not stay JSON.
         is_json = not isinstance(value, str) and _is_nested(value)
         if not is_json and name in trusted:
             return title(text)

@@ -1,7 +1,7 @@
-"""Reports on the tokens of a request, and on the beginning that two requests share.
+"""Reports on a request: its tokens, its views, its record, and what it shares with another one.
 
-Read ``report_input.py`` first: it is the input of all reports; then ``cards.py``: its
-``RequestView`` is what the views of a render and of a record show.
+Read ``report_input.py`` first: it has the input of all reports. Then read ``cards.py``: all views
+of a render or a record show its ``RequestView``.
 """
 
 from promptdsl.rendering.reports.prefix_report import Difference as Difference

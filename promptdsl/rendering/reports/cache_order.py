@@ -1,7 +1,7 @@
 """Payloads in the order of a provider's cache, and the beginning that two payloads share.
 
-Tools come first, then the output schema, the system text and the messages. Cache marks are left
-out: two texts with a cache mark between them are compared as one text.
+The order is: tools, settings such as the output schema, system text, messages. Cache marks are left
+out: two texts with a cache mark between them are compared as one text. Read ``shared_by`` first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,28 +36,32 @@ from promptdsl.tokens.payloads import (
 Payload: TypeAlias = WireObject
 
 NEAR = 64
-"""The most characters in a token at the end of a common text."""
+"""The maximum number of characters in a token at the end of a common text."""
 GAP = "\n\n"
-"""The gap between two texts that a cache mark divides."""
+"""The gap between two texts with a cache mark between them."""
 
 
 @attrs.frozen
 class CacheOrder:
-    """A payload in the order in which a cache sees it; ``prompt`` is the text of a template."""
+    """A payload in the order of a cache; ``rest`` are all other settings.
+
+    ``choice`` is the tool choice, if it changes what is cached. ``prompt`` is the text that a chat
+    template wrote.
+    """
 
     tools: Sequence[WireValue]
     rest: Payload
     system: Sequence[WireValue]
     choice: WireValue
-    entries: Sequence[WireValue]
+    messages: Sequence[WireValue]
     prompt: str | None = None
 
 
 class Shared(NamedTuple):
     """The beginning that two requests share, as a payload, and the location where it ends.
 
-    ``place`` is the location, ``""`` for equal requests. ``is_complete`` is whether all of the
-    first request is shared.
+    ``location`` is ``""`` for equal requests. ``is_complete`` says that all of the first request is
+    shared.
     """
 
     payload: Payload
@@ -66,7 +70,7 @@ class Shared(NamedTuple):
 
 
 def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
-    """Return a payload of any provider in the order in which a cache sees it."""
+    """Return a payload of any provider in the order of a cache."""
     rest = {key: value for key, value in payload.items() if key not in _ELSEWHERE}
     config = _mapping(payload.get("config")) or {}
     config = {key: value for key, value in config.items() if key not in _ELSEWHERE}
@@ -102,7 +106,7 @@ def _mapping(value: WireValue) -> Payload | None:
 
 
 def beginning_tokens(payload: Payload, tokens: TextTokens, facts: ModelFacts) -> int:
-    """Return the tokens of the beginning of a request, without those that begin a reply."""
+    """Return the tokens of the beginning of a request, without the frame of the reply."""
     framed = 0 if "prompt" in payload else REPLY
     return entry_tokens(payload, tokens, facts).total - framed
 
@@ -112,11 +116,13 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     if before.prompt is not None and after.prompt is not None:
         # The text that the chat template wrote, and the attachments in it.
         length = equal_start(before.prompt, after.prompt)
-        count = _alike(before.entries, after.entries)
+        count = _alike(before.messages, after.messages)
         text = after.prompt[: certain(before.prompt, after.prompt, length)]
-        same = before.prompt == after.prompt and count == len(before.entries) == len(after.entries)
-        payload = {"prompt": text, "messages": after.entries[:count]}
-        return Shared(payload, "" if same else "prompt", is_complete=same)
+        is_same = before.prompt == after.prompt and count == len(before.messages) == len(
+            after.messages
+        )
+        payload = {"prompt": text, "messages": after.messages[:count]}
+        return Shared(payload, "" if is_same else "prompt", is_complete=is_same)
     # Tools, then settings such as the output schema.
     count = _alike(before.tools, after.tools)
     shared: dict[str, WireValue] = {"tools": after.tools[:count]}
@@ -125,34 +131,34 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     if _key(before.rest) != _key(after.rest):
         return Shared(shared, "settings", is_complete=False)
     shared.update(after.rest)
-    # The system text; another choice of a tool ends what is shared after it.
+    # The system text. If the tool choice differs, nothing after it is shared.
     system = _common_beginning(_pieces("", before.system), _pieces("", after.system))
     shared["system"] = system.parts
     if not system.is_same:
         return Shared(shared, "system", is_complete=False)
     if _key(before.choice) != _key(after.choice):
         return Shared(shared, "tool_choice", is_complete=False)
-    # The messages, and the beginning of the first one that differs.
-    count = _alike(before.entries, after.entries)
-    entries = [*after.entries[:count]]
-    shared["messages"] = entries
-    is_complete = count == len(before.entries)
-    if is_complete and count == len(after.entries):
+    # The messages, and the beginning of the first message that differs.
+    count = _alike(before.messages, after.messages)
+    messages = [*after.messages[:count]]
+    shared["messages"] = messages
+    is_complete = count == len(before.messages)
+    if is_complete and count == len(after.messages):
         return Shared(shared, "", is_complete=True)
-    if not is_complete and count < len(after.entries):
-        old, new = _mapping(before.entries[count]), _mapping(after.entries[count])
+    if not is_complete and count < len(after.messages):
+        old, new = _mapping(before.messages[count]), _mapping(after.messages[count])
         if old and new and _key(_header(old)) == _key(_header(new)):
-            content = _common_beginning(_entry_pieces(old), _entry_pieces(new))
-            entries.append({**_header(new), "content": content.parts})
-            is_complete = content.is_complete and count == len(before.entries) - 1
+            content = _common_beginning(_message_pieces(old), _message_pieces(new))
+            messages.append({**_header(new), "content": content.parts})
+            is_complete = content.is_complete and count == len(before.messages) - 1
     return Shared(shared, f"messages[{count}]", is_complete=is_complete)
 
 
 def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
-    """Return how many values are the same at the beginning of two lists, without cache marks."""
+    """Return how many values are equal at the beginning of two lists; cache marks do not count."""
     for index, (old, new) in enumerate(zip(before, after, strict=False)):
-        # Most values are the same JSON. Mappings in another order are equal, but not sent alike.
-        if compact(old) != compact(new) and _entry_key(old) != _entry_key(new):
+        # The first comparison is enough for most values. JSON with another order of keys differs.
+        if compact(old) != compact(new) and _message_key(old) != _message_key(new):
             return index
     return min(len(before), len(after))
 
@@ -164,7 +170,7 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
 class LocatedBlock:
     """A block of a request: a tool, system text or a payload part of a message.
 
-    Blocks are compared by ``key``. ``entry`` is the message that the block begins, without its
+    Blocks are compared by ``key``. The first block of a message has it as ``message``, without its
     content. ``part`` is ``None`` for a message without content.
     """
 
@@ -172,26 +178,28 @@ class LocatedBlock:
     part: WireValue
     key: object
     is_marked: bool
-    entry: Payload | None
+    message: Payload | None
 
 
 def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
     """Return the blocks of a request in the order of a cache.
 
     A payload part that is only a cache mark belongs to the block before it. Other settings change
-    the keys of all blocks but tools. Another choice of a tool changes the keys of messages.
+    the keys of all blocks but tools. Another tool choice changes the keys of messages.
     """
     blocks: list[LocatedBlock] = []
 
-    def add(location: str, part: WireValue, around: object, entry: Payload | None = None) -> None:
-        parts = [part, *_items(value_at(entry, "output"))]
+    def add(
+        location: str, part: WireValue, settings_key: object, message: Payload | None = None
+    ) -> None:
+        parts = [part, *_items(value_at(message, "output"))]
         objects = [inner for inner in parts if isinstance(inner, Mapping)]
         is_marked = any(not MARKS.isdisjoint(inner) for inner in objects)
         if blocks and part is not None and not _is_part(part):
             blocks[-1].is_marked = True
         else:
-            key = location, _text_of(part) or _key(part), entry and _key(entry), around
-            blocks.append(LocatedBlock(location, part, key, is_marked, entry))
+            key = location, _text_of(part) or _key(part), message and _key(message), settings_key
+            blocks.append(LocatedBlock(location, part, key, is_marked, message))
 
     settings = _key(order.rest)
     for path in TOOL_PATHS:
@@ -199,11 +207,11 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
             add("tools", tool, None)
     for part in order.system:
         add("system", part, settings)
-    for item in order.entries:
-        entry = _mapping(item) or {"role": "user", "content": item}
-        parts = [part for key in CONTENT_KEYS for part in _items(entry.get(key))]
-        for number, part in enumerate(parts or [None]):
-            header = None if number else _header(entry)
+    for item in order.messages:
+        message = _mapping(item) or {"role": "user", "content": item}
+        parts = [part for key in CONTENT_KEYS for part in _items(message.get(key))]
+        for index, part in enumerate(parts or [None]):
+            header = None if index else _header(message)
             add("messages", part, (settings, _key(order.choice)), header)
     return blocks
 
@@ -214,10 +222,10 @@ def beginning_of(order: CacheOrder, blocks: Sequence[LocatedBlock]) -> Payload:
     messages: list[WireValue] = []
     content: list[WireValue] = []
     for block in blocks:
-        if block.entry is not None:
+        if block.message is not None:
             content = []
             messages.append(
-                block.entry if block.part is None else {**block.entry, "content": content}
+                block.message if block.part is None else {**block.message, "content": content}
             )
         lists.get(block.location, content).append(block.part)
     rest: Payload = order.rest if len(blocks) > len(lists["tools"]) else {}
@@ -228,9 +236,10 @@ def beginning_of(order: CacheOrder, blocks: Sequence[LocatedBlock]) -> Payload:
 
 
 class ContentPiece(NamedTuple):
-    """A payload part under a key of a message, or several payload parts that are one text.
+    """A payload part of a message, or several neighbouring parts that are one text.
 
-    Pieces are compared by ``identity``: the text, or for another payload part a key.
+    ``key`` is the key of the message that has it. Pieces are compared by ``key`` and ``identity``:
+    the text, or a key made of another payload part.
     """
 
     key: str
@@ -241,7 +250,7 @@ class ContentPiece(NamedTuple):
 class _Beginning(NamedTuple):
     """The beginning that two contents share, as payload parts.
 
-    ``is_same`` is whether both contents are equal. ``is_complete`` is whether all of the first
+    ``is_same`` says that both contents are equal. ``is_complete`` says that all of the first
     content is shared.
     """
 
@@ -250,43 +259,44 @@ class _Beginning(NamedTuple):
     is_complete: bool
 
 
-def _entry_key(entry: WireValue) -> object:
-    mapping = _mapping(entry)
+def _message_key(message: WireValue) -> object:
+    mapping = _mapping(message)
     if mapping is None:
-        return entry
+        return message
     keys = [key for key in mapping if key not in MARKS]
-    return keys, _key(_header(mapping)), [piece[:2] for piece in _entry_pieces(mapping)]
+    return keys, _key(_header(mapping)), [piece[:2] for piece in _message_pieces(mapping)]
 
 
 _NO_HEADER = frozenset({*CONTENT_KEYS, *MARKS})
 
 
-def _header(entry: Payload) -> Payload:
-    """Return a message without its content and cache marks: its role, mostly."""
-    return {key: value for key, value in entry.items() if key not in _NO_HEADER}
+def _header(message: Payload) -> Payload:
+    """Return a message without its content and cache marks: mostly just its role."""
+    return {key: value for key, value in message.items() if key not in _NO_HEADER}
 
 
-def _entry_pieces(entry: Payload) -> list[ContentPiece]:
-    return [piece for key in CONTENT_KEYS for piece in _pieces(key, _items(entry.get(key)))]
+def _message_pieces(message: Payload) -> list[ContentPiece]:
+    return [piece for key in CONTENT_KEYS for piece in _pieces(key, _items(message.get(key)))]
 
 
 def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> _Beginning:
+    """Return the beginning that two contents share; two texts share their first tokens."""
     count = equal_start([piece[:2] for piece in before], [piece[:2] for piece in after])
-    kept = [part for piece in after[:count] for part in piece.parts]
+    parts = [part for piece in after[:count] for part in piece.parts]
     if count in (len(before), len(after)):
-        return _Beginning(kept, len(before) == len(after), count == len(before))
+        return _Beginning(parts, len(before) == len(after), count == len(before))
     old, new = before[count].identity, after[count].identity
     if before[count].key != after[count].key or isinstance(old, tuple) or isinstance(new, tuple):
-        return _Beginning(kept, is_same=False, is_complete=False)
-    # The payload parts of the second text, up to the last token that both begin with.
+        return _Beginning(parts, is_same=False, is_complete=False)
+    # The payload parts of the second text, up to the last token that both texts share.
     length, start = equal_start(old, new), 0
     end = certain(old, new, length)
     for text in map(_text_of, after[count].parts):
         if text is not None and end > start:
-            kept.append(text[: end - start])
+            parts.append(text[: end - start])
         start += len(text or "") + len(GAP)
     is_complete = length == len(old) and count == len(before) - 1
-    return _Beginning(kept, is_same=False, is_complete=is_complete)
+    return _Beginning(parts, is_same=False, is_complete=is_complete)
 
 
 def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:
@@ -325,16 +335,17 @@ _Key: TypeAlias = tuple[str, tuple[str | bytes, ...]]
 
 
 def _key(value: WireValue) -> _Key:
-    """Return the key to compare a value by: its JSON without cache marks, and the bytes in it."""
+    """Return a key to compare a value by: its JSON without cache marks, and the bytes in it."""
     without_marks, encoded = pruned(value, MARKS)
     return compact(without_marks), tuple(encoded)
 
 
 def certain(before: str, after: str, length: int) -> int:
-    """Return the length of the common beginning that has the same tokens in both texts.
+    """Return the length of the common beginning that surely has the same tokens in both texts.
 
-    The last token may continue differently in each text, so it is left out. The result is
-    ``length`` if no token surely ends near its end.
+    ``length`` is that of the common beginning, in characters. Its last token may continue
+    differently in each text, so it is left out. The result is ``length`` if it is not known where a
+    token ends near the end.
     """
     if all(
         length in (0, len(text)) or last_cut(text, length - 1, length) == length

@@ -1,4 +1,8 @@
-"""The cards of a view: a message, a tool or the output schema; and how full the budget is."""
+"""The view of a request that people read, with a card for each message, tool or output schema.
+
+Read :class:`RequestView` first, then :class:`Card`. :class:`BudgetUse`, at the top, is how full the
+budget is.
+"""
 
 import json
 import re
@@ -32,7 +36,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 @attrs.frozen
 class BudgetUse:
-    """The use of a budget, in tokens."""
+    """The use of a budget, in tokens; ``free`` is below 0 if the request has too many."""
 
     limit: int
     used: int
@@ -48,48 +52,47 @@ class BudgetUse:
         return " · ".join(texts)
 
     def shares(self) -> tuple[float, float]:
-        """Return the shares of the limit that are used, and used or reserved; at most 1."""
+        """Return two shares of the limit, at most 1: what is used, and what is used or reserved."""
         if not self.limit:
             return 1, 1
         return min(self.used / self.limit, 1), min((self.used + self.reserve) / self.limit, 1)
 
     def bar(self) -> str:
-        """Return a bar: what is used, what is kept for the answer, what is free."""
-        used, taken = (round(share * BUDGET_BAR * 8) for share in self.shares())
+        """Return a bar of text: what is used, what is reserved for the answer, what is free."""
+        used, filled = (round(share * BUDGET_BAR * 8) for share in self.shares())
         full = eighths(used / (BUDGET_BAR * 8), BUDGET_BAR).rstrip()
-        reserve = "▒" * (round(taken / 8) - len(full))
+        reserve = "▒" * (round(filled / 8) - len(full))
         return f"{full}{reserve}".ljust(BUDGET_BAR, "·")
 
 
 def eighths(share: float, width: int) -> str:
-    """Return a bar of a share, in eighths of a character, padded to a width."""
+    """Return a bar of text for a share, in eighths of a character, padded to a width."""
     full, rest = divmod(max(round(min(share, 1) * width * 8), 0), 8)
     return f"{'█' * full}{_EIGHTHS[rest] if rest else ''}".ljust(width)
 
 
-# A request as people read it: one view of it, and its cards, which all formats show.
+# The view of a request, and its cards: text, HTML, Markdown and ``rich`` show them.
 #
-# Read :class:`RequestView` first: it has what is known of a request. A card is a message, a tool or
-# the output schema, with labelled texts.
+# A card is a message, a tool or the output schema, with labelled texts.
 
 T = TypeVar("T")
 NOT_SENT = "not sent"
 """The beginning of the label of a block that the target does not take."""
 TINTED = ("value", "volatile")
-"""The kinds of spans that views show apart from the text of the author."""
+"""The kinds of spans that views show in another style than the author's text."""
 CACHE_MARK = "cache mark"
-"""The label of the end of what a provider caches."""
+"""The label of a cache mark: a provider caches the request up to there."""
 
 
 def or_none_on_error(function: Callable[[], T]) -> T | None:
-    """Return what a function returns, ``None`` if it raises: a view has to work all the same."""
+    """Return what a function returns, ``None`` if it raises, so that a view never fails."""
     with suppress(Exception):
         return function()
     return None
 
 
 class Tint(NamedTuple):
-    """A part of a text that is no text of the author: a ``value``, or a ``volatile`` value."""
+    """Characters of a text that are a ``value`` or a ``volatile`` value, not the author's text."""
 
     start: int
     end: int
@@ -97,19 +100,19 @@ class Tint(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A text of a card; one without a label is text of the request itself."""
+    """A text of a card, with a label; without a label it is text of the request itself."""
 
     label: str
     text: str = ""
     image: ImageBlock | None = None
     tints: Sequence[Tint] = ()
     schema: object = None
-    """The schema that the text is."""
+    """The JSON schema, if the text is one."""
     kind: Literal["", "mark", "lost"] = ""
     """``mark`` for a cache mark, ``lost`` for a block that is not sent."""
 
     def runs(self) -> Iterator[tuple[str, str]]:
-        """Yield the text in pieces, each with its kind: empty for text of the author."""
+        """Yield the text in pieces, each with its kind, ``""`` for the author's text."""
         end = 0
         for tint in self.tints:
             yield self.text[end : tint.start], ""
@@ -119,19 +122,20 @@ class Piece(NamedTuple):
 
 
 def heading_of(role: str, sent_as: str) -> str:
-    """Return the role of a message, or the one that it is sent in and the one it was written in."""
+    """Return the role of a message; if it is sent in another role, both roles."""
     return f"{sent_as} (written as {role})" if sent_as else role
 
 
 MOST_DROPPED = 20
-"""So many dropped parts with one location have a card each."""
+"""The maximum number of dropped parts at one location that have a card each."""
 
 
 @attrs.frozen
 class DroppedCard:
-    """A dropped part with its text, and the message in which or before which it stood.
+    """A dropped part with its text, and the index of the message where its author wrote it.
 
-    ``tokens`` are ``None`` where they are not counted.
+    The part was in this message (``is_inside``) or before it. ``tokens`` are ``None`` if they are
+    not counted.
     """
 
     dropped: Dropped
@@ -142,22 +146,22 @@ class DroppedCard:
 
     @property
     def name(self) -> str:
-        """The name of the part, by the word of its author."""
+        """The name of the part, as its author calls it."""
         return named(self.dropped.what, self.dropped.path)
 
     @property
     def reason(self) -> str:
-        """Why it is not sent, in words."""
+        """Why it is not sent."""
         why, note = self.dropped.why, self.dropped.note
         return f"{why} ({note})" if note else why
 
 
 class Card(NamedTuple):
-    """A message, a tool, the output schema or a dropped part; ``what`` is its role or kind.
+    """A message, a tool, the output schema or dropped parts; ``what`` is its role or kind.
 
-    ``sent_as`` is the role that a message is sent in, if it is another one. ``inside`` are the
-    dropped parts that stood in it, ``dropped`` is set for a card that is one itself. ``stands_for``
-    is the number of dropped parts that it tells of.
+    ``sent_as`` is the role that a message is sent in, if that is another role. ``dropped_inside``
+    are the cards of the dropped parts that were written in it. A card of a dropped part has it in
+    ``dropped``. ``dropped_count`` is the number of dropped parts that the card is about.
     """
 
     what: str
@@ -165,14 +169,14 @@ class Card(NamedTuple):
     pieces: tuple[Piece, ...] = ()
     sent_as: str = ""
     tokens: int | None = None
-    inside: tuple["Card", ...] = ()
+    dropped_inside: tuple["Card", ...] = ()
     dropped: DroppedCard | None = None
-    stands_for: int = 0
+    dropped_count: int = 0
 
     @property
     def is_dropped(self) -> bool:
-        """Whether it is a dropped part, or the number of more of them."""
-        return self.stands_for > 0
+        """Whether it is a dropped part, or the number of more dropped parts."""
+        return self.dropped_count > 0
 
     @property
     def heading(self) -> str:
@@ -181,12 +185,12 @@ class Card(NamedTuple):
 
     @property
     def style(self) -> str:
-        """The kind of the card for colours: the role of a message as it is sent."""
+        """The kind of the card for colours: the role that a message is sent in."""
         return self.sent_as or self.what
 
     @property
     def why(self) -> str:
-        """The tokens of a dropped part, where they are counted, and why it is not sent."""
+        """Why a dropped part is not sent, with its tokens if they are counted."""
         if self.dropped is None:
             return ""
         if self.tokens is None:
@@ -195,11 +199,11 @@ class Card(NamedTuple):
 
 
 class BlockView(NamedTuple):
-    """A block of a message, at its location as in losses, with the spans that it consists of.
+    """A block of a message with its spans; ``at`` is its location, as in losses.
 
-    ``is_lost`` is whether the target does not take it, ``is_unsent`` whether it is lost, or left
-    out as a text of white space. ``inner`` are the blocks in a result; the spans of the result are
-    those of all of them.
+    ``is_lost`` says that the target does not take it. ``is_unsent`` says that it is lost, or left
+    out because it is white space alone. ``inner`` are the blocks in a tool result; the result has
+    the spans of all of them.
     """
 
     at: tuple[int, ...]
@@ -211,7 +215,7 @@ class BlockView(NamedTuple):
 
     @property
     def tints(self) -> list[Tint]:
-        """The parts of its text that are no text of the author."""
+        """The characters of its text that are not the author's text."""
         return [Tint(span.start, span.end, span.kind) for span in self.spans if _is_tinted(span)]
 
 
@@ -220,9 +224,9 @@ def _is_tinted(span: Span) -> bool:
 
 
 class MessageView(NamedTuple):
-    """A message with its blocks; ``sent_as`` is the role that it is sent in, if it is another one.
+    """A message with its blocks; ``tokens`` are ``None`` if they are not counted.
 
-    ``tokens`` are ``None`` where they are not counted.
+    ``sent_as`` is the role that it is sent in, if that is another role, otherwise ``""``.
     """
 
     message: Message
@@ -237,20 +241,20 @@ class MessageView(NamedTuple):
 
     @property
     def style(self) -> str:
-        """The kind of its heading for colours: its role as it is sent."""
+        """The kind of its heading for colours: the role that it is sent in."""
         return self.sent_as or self.message.role
 
 
 @attrs.frozen(eq=False, slots=False)
 class RequestView:
-    """What is known of a request: a render makes it of what it has, a record of what it kept.
+    """What views show of a request: ``Rendered`` and ``PromptRecord`` both make one.
 
-    ``tokens`` are those of the request and of each message, ``None`` where they cannot be counted,
-    such as when the file of an attachment is gone; then ``budget`` is ``None``, too. ``sent_as``
-    are the roles of the messages that are sent in another role, by index. ``definitions`` are the
-    tokens of each tool and of the output schema by name. ``located`` are the dropped parts at their
-    locations, ``None`` where these are not known. ``spans`` are the pieces of the messages; there
-    are none for a view that shows no text in two styles.
+    - ``tokens``: those of the request and of each message. ``None`` if they cannot be counted, for
+      example because the file of an attachment is missing; then ``budget`` is ``None``, too.
+    - ``sent_as``: by index, the roles of the messages that are sent in another role.
+    - ``definitions``: the tokens of each tool and of the output schema, by name.
+    - ``located``: the dropped parts with their locations, ``None`` if these are not known.
+    - ``spans``: the pieces of the messages; empty for a view that shows all text in one style.
     """
 
     prompt: Prompt
@@ -285,7 +289,7 @@ class RequestView:
 
     @property
     def is_tinted(self) -> bool:
-        """Whether a text has parts that are no text of the author."""
+        """Whether a text has characters that are not the author's text."""
         return any(_is_tinted(span) for span in self.spans)
 
     @cached_property
@@ -306,9 +310,9 @@ class RequestView:
         return on_one_line(f"Rendered for {target}: {', '.join(sizes)}, {digest_of(self.prompt)}")
 
     def notes(self) -> Iterator[Card]:
-        """Yield the losses, the hints and what was dropped, a text each.
+        """Yield a card for the losses, one for the hints, and one for the dropped parts.
 
-        A dropped part whose location is known has a card of its own.
+        If the locations of dropped parts are known, these have cards of their own instead.
         """
         dropped = self.dropped if self.located is None else ()
         for what, notes in (("losses", self.losses), ("hints", self.hints), ("dropped", dropped)):
@@ -318,7 +322,7 @@ class RequestView:
     def cards(self) -> Iterator[Card]:
         """Yield a card for each tool, for the output schema, and for each message.
 
-        A dropped part stands in or before the message where its author wrote it.
+        The card of a dropped part is in or before the message where its author wrote it.
         """
         yield from self._definition_cards()
         dropped = _cards_by_location(self.located or ())
@@ -332,28 +336,28 @@ class RequestView:
             if message.role == "tool" and len(view.blocks) == 1:
                 # The label of its only result is the name of the message.
                 name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
-            inside = tuple(dropped[index, True])
-            yield Card(message.role, name, pieces, view.sent_as, view.tokens, inside)
+            dropped_inside = tuple(dropped[index, True])
+            yield Card(message.role, name, pieces, view.sent_as, view.tokens, dropped_inside)
         yield from dropped[len(self.messages), False]
 
     def _definition_cards(self) -> Iterator[Card]:
         for tool in self.prompt.tools:
             schema = tool.input_schema if tool.raw is None else tool.raw
-            shown = Piece("input", write_json(schema), schema=schema)
-            pieces = (*_described(tool), shown, *_cached(tool.cache))
+            schema_piece = Piece("input", write_json(schema), schema=schema)
+            pieces = (*_described(tool), schema_piece, *_cached(tool.cache))
             tokens = self.definitions.get(tool.name)
             yield Card("tool definition", tool.name, pieces, tokens=tokens)
         if self.prompt.tool_choice is not None:
             yield Card("tool choice", self.prompt.tool_choice)
         output = self.prompt.sent_output
         if output is not None:
-            shown = Piece("schema", write_json(output.schema), schema=output.schema)
+            schema_piece = Piece("schema", write_json(output.schema), schema=output.schema)
             tokens = self.definitions.get(output.name)
-            yield Card("output", output.name, (*_described(output), shown), tokens=tokens)
+            yield Card("output", output.name, (*_described(output), schema_piece), tokens=tokens)
 
 
 class _BlockReader:
-    """Reads what is known of each block: its spans, and whether it is sent."""
+    """A reader of blocks, which knows the spans of each, and whether it is sent."""
 
     def __init__(self, view: RequestView) -> None:
         self.spans: dict[tuple[int, ...], list[Span]] = defaultdict(list)
@@ -364,9 +368,9 @@ class _BlockReader:
         self.lost = {loss.at for loss in view.losses if loss.kind == "content"}
         self.unsent = self.lost | {hint.at for hint in view.hints if hint.what == "text block"}
 
-    def blocks(self, blocks: Sequence[Block], around: tuple[int, ...]) -> tuple[BlockView, ...]:
-        """Return the blocks of a message, or those in a result; ``around`` is its location."""
-        return tuple([self._block(block, (*around, n)) for n, block in enumerate(blocks)])
+    def blocks(self, blocks: Sequence[Block], location: tuple[int, ...]) -> tuple[BlockView, ...]:
+        """Return the blocks of the message or the tool result at a location."""
+        return tuple([self._block(block, (*location, n)) for n, block in enumerate(blocks)])
 
     def _block(self, block: Block, at: tuple[int, ...]) -> BlockView:
         inner = self.blocks(block.content, at) if isinstance(block, ToolResultBlock) else ()
@@ -375,29 +379,29 @@ class _BlockReader:
 
 
 def _cards_by_location(dropped: Iterable[DroppedCard]) -> Mapping[tuple[int, bool], list[Card]]:
-    """Return the cards of dropped parts by their message, and by whether they stood in it.
+    """Return the cards of dropped parts, by their message and by whether they were in it.
 
-    Of many parts with one location, the first have a card each.
+    The first 20 parts with one location have a card each; one more card counts the others.
     """
-    parts: dict[tuple[int, bool], list[DroppedCard]] = defaultdict(list)
-    for part in dropped:
-        parts[part.message, part.is_inside].append(part)
+    by_location: dict[tuple[int, bool], list[DroppedCard]] = defaultdict(list)
+    for card in dropped:
+        by_location[card.message, card.is_inside].append(card)
     cards: dict[tuple[int, bool], list[Card]] = defaultdict(list)
-    for location, group in parts.items():
+    for location, group in by_location.items():
         cards[location] += map(_dropped_card, group[:MOST_DROPPED])
         if len(group) > MOST_DROPPED:
-            more = len(group) - MOST_DROPPED
-            cards[location].append(Card("dropped", f"{more:,} more", stands_for=more))
+            rest = len(group) - MOST_DROPPED
+            cards[location].append(Card("dropped", f"{rest:,} more", dropped_count=rest))
     return cards
 
 
-def _dropped_card(part: DroppedCard) -> Card:
-    pieces = (Piece("", part.text),) if part.text else ()
-    return Card("dropped", part.name, pieces, tokens=part.tokens, dropped=part, stands_for=1)
+def _dropped_card(card: DroppedCard) -> Card:
+    pieces = (Piece("", card.text),) if card.text else ()
+    return Card("dropped", card.name, pieces, tokens=card.tokens, dropped=card, dropped_count=1)
 
 
 def _pieces(views: Iterable[BlockView], tool_names: Mapping[str, str]) -> Iterator[Piece]:
-    """Yield the pieces of blocks: the text of each, those of the blocks in it, its cache mark."""
+    """Yield the pieces of each block: its text, the pieces of the blocks in it, its cache mark."""
     for view in views:
         yield _piece(view, tool_names)
         yield from _pieces(view.inner, tool_names)
@@ -415,19 +419,19 @@ def _piece(view: BlockView, tool_names: Mapping[str, str]) -> Piece:
     return Piece(label, shown_text(block), image)
 
 
-def _cached(mark: Cache | None) -> Iterator[Piece]:
-    if mark is not None:
-        label = CACHE_MARK if mark == "default" else f"{CACHE_MARK} {mark}"
+def _cached(cache_mark: Cache | None) -> Iterator[Piece]:
+    if cache_mark is not None:
+        label = CACHE_MARK if cache_mark == "default" else f"{CACHE_MARK} {cache_mark}"
         yield Piece(label, kind="mark")
 
 
-def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
-    if part.description:
-        yield Piece("", part.description)
+def _described(definition: ToolDefinition | OutputSchema) -> Iterator[Piece]:
+    if definition.description:
+        yield Piece("", definition.description)
 
 
 def _located(note: Loss | Dropped) -> Loss | Dropped:
-    """Return a note with the name of its file alone: a folder takes most of a line."""
+    """Return a note without the folder of its file, which would take most of a line."""
     if note.source is None:
         return note
     file = re.split(r"[/\\]", note.source.file)[-1]
@@ -435,7 +439,7 @@ def _located(note: Loss | Dropped) -> Loss | Dropped:
 
 
 def digest_of(prompt: Prompt) -> str:
-    """Return twelve hexadecimal digits that change with anything that is sent.
+    """Return twelve hexadecimal digits, which change if anything that is sent changes.
 
     Ids, metadata and lines are not sent. The same request has the same digest in every process.
     """
@@ -445,7 +449,7 @@ def digest_of(prompt: Prompt) -> str:
     ]
     definitions: tuple[ToolDefinition | OutputSchema, ...]
     definitions = (*prompt.tools, *([prompt.sent_output] if prompt.sent_output else []))
-    # Fields that do not count when parts are compared, such as the line, are not sent.
+    # Fields that are not compared, such as the line, are not sent.
     fields = [
         attrs.asdict(definition, recurse=False, filter=lambda field, _: bool(field.eq))
         for definition in definitions

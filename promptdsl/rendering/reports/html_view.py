@@ -1,9 +1,8 @@
 """A request as HTML for a notebook: escaped, without scripts, links and addresses to load.
 
 Notebooks show text between dollar signs as formulas, which may contain links. The classes of the
-first element prevent that.
-
-The colours are those of the page around it, so that it can be read on light and dark pages.
+first element prevent that. Text has the colour of the page around it, so that it is readable on
+light and dark pages.
 """
 
 import base64
@@ -23,28 +22,28 @@ from promptdsl.rendering.reports.cards import BudgetUse, Card, Piece, RequestVie
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000
-"""The number of characters from which a card is closed at first."""
+"""A card with more characters is closed at first."""
 SHOWN = 20
-"""So many messages at the beginning and at the end are shown; of notes, so many in all."""
+"""The number of messages shown at the beginning and at the end, and of notes in a card."""
 LONGEST = 2_000
-"""The characters of a text that are shown: a notebook keeps what it shows in its file."""
+"""The maximum characters shown of a text, because a notebook saves what it shows in its file."""
 
 WIDEST = 300
-"""The characters that are shown of the name, the type or the description of a field."""
+"""The maximum characters shown of the name, the type or the description of a field."""
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""The types of pictures that are shown, known by their first bytes."""
+"""The types of pictures that are shown; the first bytes of a file decide on its type."""
 MOST_BASE64 = 32 * 1024 // 3 * 4 + 4
-"""The most characters of a picture that is shown: 32 kB in base64."""
+"""The maximum size of a picture that is shown: the base64 characters of 32 kB."""
 MOST_PIXELS = 4_096
-"""The largest width and height of a picture that is shown."""
+"""The maximum width and height of a picture that is shown, in pixels."""
 
 LEGEND = (
     '<p class="label"><span class="value">a value</span> · '
     '<span class="volatile">a volatile value</span></p>\n'
 )
-"""What the tints of texts mean."""
+"""The legend: the styles of values in texts."""
 NOTES = ("losses", "hints", "dropped")
-"""The cards that list what is not in the messages."""
+"""The cards that list losses, hints and dropped parts."""
 STYLE = """\
 .promptdsl { font: 14px/1.5 system-ui, sans-serif; max-width: 88rem; overflow-wrap: anywhere }
 .promptdsl > p { margin: 0 0 .5rem }
@@ -86,22 +85,26 @@ STYLE = """\
 
 
 def html_view(view: RequestView, tokens: TokenView | None) -> str:
-    """Return the cards of a request, each a part that can be opened and closed.
+    """Return the cards of a request as HTML; each can be opened and closed.
 
-    ``tokens`` is the view of its tokens, ``None`` where they cannot be counted.
+    ``tokens`` is the view of its tokens, ``None`` if they cannot be counted.
     """
     cards = [*view.notes(), *view.cards()]
     messages = [index for index, card in enumerate(cards) if card.what in ROLES]
-    first, last = len(cards), len(cards)
+    hidden_start, hidden_end = len(cards), len(cards)
     if len(messages) > 2 * SHOWN:
-        first, last = messages[SHOWN], messages[-SHOWN]
-    hidden = [_hidden(cards[first:last])] if first < last else []
-    parts = [*map(_part, cards[:first]), *hidden, *map(_part, cards[last:])]
+        hidden_start, hidden_end = messages[SHOWN], messages[-SHOWN]
+    hidden = [_hidden(cards[hidden_start:hidden_end])] if hidden_start < hidden_end else []
+    cards_html = [
+        *map(_card_html, cards[:hidden_start]),
+        *hidden,
+        *map(_card_html, cards[hidden_end:]),
+    ]
     legend = LEGEND if view.is_tinted else ""
     return (
         f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
         f"<p>{_line(view.summary)}</p>\n{_budget(view.budget)}{_counts(tokens)}"
-        f"{legend}{''.join(parts)}</div>"
+        f"{legend}{''.join(cards_html)}</div>"
     )
 
 
@@ -109,9 +112,9 @@ def _budget(budget: BudgetUse | None) -> str:
     """Return the use of the budget as a bar."""
     if budget is None:
         return ""
-    used, taken = (share * 100 for share in budget.shares())
+    used, filled = (share * 100 for share in budget.shares())
     bars = f'<i class="used" style="width:{used:.1f}%"></i>'
-    bars += f'<i class="reserve" style="width:{taken - used:.1f}%"></i>'
+    bars += f'<i class="reserve" style="width:{filled - used:.1f}%"></i>'
     return f'<div class="budget" role="img" aria-label="{_line(budget.line())}">{bars}</div>\n'
 
 
@@ -129,33 +132,35 @@ def _counts(view: TokenView | None) -> str:
 
 
 def _row(row: TokenRow) -> str:
+    """Return a row of the table of tokens."""
     name, note = _line(row.name), f" <small>{_line(row.note)}</small>" if row.note else ""
     if row.is_dropped:
         name = f"<s>{name}</s>"
     source = _line(re.split(r"[/\\\\]", row.source)[-1])
-    # The indentation ends at a level, so that the page does not grow quadratically.
+    # Indentation has a limit, so that the page does not grow quadratically with the depth.
     indent = f' style="padding-left:{min(row.depth, DEEPEST) + 0.5:g}em"'
     cells = f"<td{indent}>{name}{note}</td><td><small>{source}</small></td>"
     return f"<tr><td>{row.tokens:,}</td>{cells}</tr>"
 
 
-def _part(card: Card) -> str:
+def _card_html(card: Card) -> str:
+    """Return a card with its pieces, open unless it is long."""
     if card.is_dropped:
         return _dropped(card)
     size = sum(len(piece.text) for piece in card.pieces)
     is_open = "" if size > LONG or card.what == "tool definition" else " open"
     count = "" if card.tokens is None else f"<small>{card.tokens:,} tokens</small>"
     title = " ".join(filter(None, (f"<b>{_line(card.heading)}</b>", _line(card.name), count)))
-    pieces, more = card.pieces, ""
+    pieces, rest = card.pieces, ""
     if card.what in NOTES and len(pieces) > SHOWN:
-        pieces, more = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
-    body = "".join([*map(_piece, pieces), more, *map(_part, card.inside)])
+        pieces, rest = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
+    body = "".join([*map(_piece, pieces), rest, *map(_card_html, card.dropped_inside)])
     kind = _line(card.style)
     return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
 
 
 def _dropped(card: Card) -> str:
-    """Return a dropped part where it stood, closed: its tokens, the reason, and its text."""
+    """Return a dropped part, closed at first: its tokens, the reason, and its text."""
     if card.dropped is None:
         return f'<p class="label">… {_line(card.name)} dropped</p>\n'
     source = re.split(r"[/\\\\]", str(card.dropped.dropped.source or ""))[-1]
@@ -168,21 +173,28 @@ def _dropped(card: Card) -> str:
 
 
 def _hidden(cards: Sequence[Card]) -> str:
-    """Return a line that stands for the messages in the middle; it has none of their text."""
+    """Return one line for the messages in the middle, which are not shown."""
     counts = [card.tokens for card in cards if card.what in ROLES]
-    known = [count for count in counts if count is not None]
-    sizes = f", {sum(known):,} tokens, the largest {max(known):,}" if known else ""
-    gone = sum(part.stands_for for card in cards for part in (card, *card.inside))
-    sizes += f", and {gone:,} dropped" if gone else ""
+    known_counts = [count for count in counts if count is not None]
+    sizes = (
+        f", {sum(known_counts):,} tokens, the largest {max(known_counts):,}" if known_counts else ""
+    )
+    dropped_count = sum(
+        card_or_inner.dropped_count
+        for card in cards
+        for card_or_inner in (card, *card.dropped_inside)
+    )
+    sizes += f", and {dropped_count:,} dropped" if dropped_count else ""
     return f"<p>… {len(counts):,} more messages{sizes}</p>\n"
 
 
 def _piece(piece: Piece) -> str:
+    """Return the label, the picture and the text of a piece."""
     if piece.kind == "mark":
         return f'<p class="label mark">{_line(piece.label)}: cached up to here</p>'
     kind = "label lost" if piece.kind == "lost" else "label"
     label = f'<p class="{kind}">{_line(piece.label)}</p>' if piece.label else ""
-    # A line end after <pre> is not shown, so the first of a text has to be the second.
+    # Browsers drop a line end directly after <pre>: write one, so that a text keeps its own.
     text = f'<pre dir="auto">\n{_tinted(piece)}</pre>' if piece.text else ""
     fields = [*_schema_fields(piece.schema)]
     if fields:
@@ -209,21 +221,21 @@ def _schema_fields(schema: object) -> Iterator[tuple[str, str, str]]:
 
 
 def _types(schema: object) -> Iterator[str]:
-    """Yield the types and values that a schema allows; a reference is the last part of it."""
-    waiting = [schema]
-    while waiting:
-        part = waiting.pop()
-        if not is_mapping(part):
+    """Yield the types and values that a schema allows; of a reference, the name at its end."""
+    schemas = [schema]
+    while schemas:
+        inner = schemas.pop()
+        if not is_mapping(inner):
             continue
-        alternatives = part.get("anyOf", part.get("oneOf"))
+        alternatives = inner.get("anyOf", inner.get("oneOf"))
         if is_list(alternatives) and alternatives:
-            waiting += reversed(alternatives)
+            schemas += reversed(alternatives)
         else:
-            yield from _named_types(part)
+            yield from _named_types(inner)
 
 
 def _named_types(schema: Mapping[Any, Any]) -> list[str]:  # Any: JSON data
-    """Return the values or the types that a schema itself names."""
+    """Return the values or the types that a schema names directly, without alternatives."""
     if "const" in schema:
         return [_json(schema["const"])]
     values = schema.get("enum")
@@ -245,23 +257,23 @@ def _field(field: tuple[str, str, str]) -> str:
 
 
 def _tinted(piece: Piece) -> str:
-    """Return the beginning of a text, with its values in elements of their own."""
-    shown: list[str] = []
-    room = LONGEST
+    """Return the beginning of a text as HTML; each value is an element with its style."""
+    runs: list[str] = []
+    free_characters = LONGEST
     for text, kind in piece.runs():
-        run = escape(visible(text[: max(room, 0)]))
-        room -= len(text)
-        shown.append(f'<span class="{kind}">{run}</span>' if kind and run else run)
-    if room < 0:
-        shown.append(f"\n… {-room:,} more characters")
-    return "".join(shown)
+        run = escape(visible(text[: max(free_characters, 0)]))
+        free_characters -= len(text)
+        runs.append(f'<span class="{kind}">{run}</span>' if kind and run else run)
+    if free_characters < 0:
+        runs.append(f"\n… {-free_characters:,} more characters")
+    return "".join(runs)
 
 
 def _picture(piece: Piece) -> str:
-    """Return a small picture as an element, which loads nothing; nothing for any other.
+    """Return a small picture as an element, which loads nothing; ``""`` for any other picture.
 
-    Its first bytes decide on its type, whatever its author wrote. A small file may unpack to a
-    picture that fills the memory, so the pixels are limited, too.
+    Its first bytes decide on its type, because the author's type may be wrong. The pixels are
+    limited, too, because a small file may unpack to a picture that fills the memory.
     """
     if piece.image is None:
         return ""

@@ -1,4 +1,7 @@
-"""The log of what was sent: a folder of records, written and read by times."""
+"""The log of what was sent: a folder of records, read in the order of their times.
+
+:class:`PromptLog`, below, is what users call. ``read_log_file`` reads and checks one file.
+"""
 
 import os
 import re
@@ -26,13 +29,13 @@ from promptdsl.transcript.entries import object_of, summed, utc_now, with_sum
 from promptdsl.transcript.files import OpenFile, check_version, named
 from promptdsl.transcript.stores import fork_safe_lock
 
-# Reading a file of a log: each line is checked, and damage is reported with its line and byte.
+# Reading a file of a log: each line is checked; damage is reported with line and byte.
 
 FORMAT = "promptdsl.log"
 FILES = "records-*.jsonl"
 """The names of the files of a log."""
 MARK = "~"
-"""The beginning of a reference: ``"~7"`` is value 7. A text that begins with it has it twice."""
+"""The beginning of a reference: ``"~7"`` is value 7. A text that begins with ``~`` has it twice."""
 _SALVAGE = "read it with salvage=True to get the good lines"
 
 
@@ -51,21 +54,21 @@ class LogEntry:
     record: JsonObject
 
 
-_DOUBTFUL = object()
-"""The placeholder of a value whose number has two values."""
+_AMBIGUOUS = object()
+"""The placeholder for a number with two different values, or whose value is being read."""
 
 
 @attrs.define
 class _Lines:
-    """The values and records in the lines that were read so far, of one file id."""
+    """What was read so far of the lines with one file id."""
 
     values: dict[str, Any] = attrs.field(factory=dict[str, Any])  # Any: JSON
-    last: int = 0
+    last_number: int = 0
     """The number of the last value."""
-    numbers: set[int] = attrs.field(factory=set[int])
-    """The numbers of the lines with records."""
+    record_lines: set[int] = attrs.field(factory=set[int])
+    """The line numbers that are written in the lines with records."""
     shift: int | None = None
-    """The line of a record minus the line number that is written in it."""
+    """The real line of the last record, minus the line number that is written in it."""
 
 
 class _Contents:
@@ -77,91 +80,96 @@ class _Contents:
         self._lines: dict[object, _Lines] = {}
         self._headers = 0
         self._current = ""
-        """The id in the last line, '' after a header."""
+        """The file id in the last line, ``""`` after a header."""
 
     def add(self, line: bytes, count: int) -> None:
-        """Add a line. Raises :class:`ValueError` for a damaged line, which may be added as well."""
+        """Add a line. Raises :class:`ValueError` for a damaged line; what is readable is added."""
         data = object_of(line)
         if "format" in data or count == 1:
             self._add_header(data, count)
         elif "n" in data or "record" in data:
             id = str(data.get("file"))  # older files have none
-            before, self._current = self._current, id
+            previous_id, self._current = self._current, id
             lines = self._lines.setdefault(id, _Lines())
             if "n" in data:
                 self._add_value(data, lines)
             else:
                 self._add_record(data, lines, count)
-            if before not in ("", id):
+            if previous_id not in ("", id):
                 raise ValueError("the line before it belongs to another file")
 
     def _add_header(self, data: dict[str, Any], count: int) -> None:
+        """Add the first line of a file; a second header means that another file was appended."""
         if data.get("format") != FORMAT:
             raise ValueError("the line is not the header of a log")
         check_version(data, self.path)
         self._headers += 1
         self._current = ""
         if count > 1:
-            # A later value without an id may belong to either file.
+            # A later value without a file id may be of either file.
             self._lines[str(None)] = _Lines(values=_Unknown())
             raise ValueError("another file begins here: split it before this line")
 
     def _add_value(self, data: dict[str, Any], lines: _Lines) -> None:
-        number, before = data["n"], lines.last
+        """Add a value with its number, which later lines refer to."""
+        number, previous = data["n"], lines.last_number
         if type(number) is not int or number < 1:
             raise ValueError(f"{number!r} is not the number of a value")
         key = f"{MARK}{number}"
-        known, lines.values[key] = lines.values.get(key, ABSENT), _DOUBTFUL
+        old_value, lines.values[key] = lines.values.get(key, ABSENT), _AMBIGUOUS
         value = _resolved(data["value"], lines.values)
-        lines.last = number
-        if known is ABSENT or (known is not _DOUBTFUL and canonical(known) == canonical(value)):
+        lines.last_number = number
+        if old_value is ABSENT or (
+            old_value is not _AMBIGUOUS and canonical(old_value) == canonical(value)
+        ):
             lines.values[key] = value
-        if known is not ABSENT:
+        if old_value is not ABSENT:
             raise ValueError(f"value {number} occurs twice")
-        if number != before + 1:
+        if number != previous + 1:
             raise ValueError(
-                f"value {number} follows value {before}: lines are lost, doubled or moved"
+                f"value {number} follows value {previous}: lines are lost, doubled or moved"
             )
 
     def _add_record(self, data: dict[str, Any], lines: _Lines, count: int) -> None:
+        """Add a record, with its references replaced by values."""
         at, name, id = (_resolved(data[key], lines.values) for key in ("at", "name", "id"))
         if not isinstance(at, str) or not all(isinstance(text, str | None) for text in (name, id)):
             raise ValueError("the time, name or id is not a text")
         record, shared = (_resolved(data[key], lines.values) for key in ("record", "shared"))
-        parts: list[Any] = [record, *shared] if is_list(shared) else []
-        if not parts or not all(map(is_mapping, parts)):
+        objects: list[Any] = [record, *shared] if is_list(shared) else []
+        if not objects or not all(map(is_mapping, objects)):
             raise ValueError("the record is not a JSON object")
-        number = data.get("line", count)  # older files have none
-        if type(number) is not int or number in lines.numbers:
-            raise ValueError(f"the record of line {number!r} occurs twice")
-        lines.numbers.add(number)
-        self.entries.append(LogEntry(at, name, id, FrozenDict(ChainMap(*parts))))
-        before, lines.shift = lines.shift, count - number
-        if before is None and self._headers < 2:
-            before = 0
-        if before not in (None, lines.shift):
+        written_line = data.get("line", count)  # older files have none
+        if type(written_line) is not int or written_line in lines.record_lines:
+            raise ValueError(f"the record of line {written_line!r} occurs twice")
+        lines.record_lines.add(written_line)
+        self.entries.append(LogEntry(at, name, id, FrozenDict(ChainMap(*objects))))
+        old_shift, lines.shift = lines.shift, count - written_line
+        if old_shift is None and self._headers < 2:
+            old_shift = 0
+        if old_shift not in (None, lines.shift):
             raise ValueError(
-                f"the record was written as line {number}: lines are lost, doubled or moved"
+                f"the record was written as line {written_line}: lines are lost, doubled or moved"
             )
 
 
 class _Unknown(dict[str, Any]):
-    """Values that are not kept, because the lines of two files have no ids."""
+    """Values that are not kept, because lines without a file id may be of either of two files."""
 
     def __setitem__(self, key: str, value: Any) -> None:
         """Keep nothing."""
 
 
 def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEntry]:
-    """Return the records of a file, none of one that was removed meanwhile.
+    """Return the records of a file; an empty list if the file was removed meanwhile.
 
     A last line without an end is reported in ``repairs``. Other damage raises
-    :class:`TranscriptError`, with line and byte. With ``salvage``, it is reported as well. A file
-    of another major version always raises.
+    :class:`TranscriptError` with line and byte; with ``salvage``, it is reported in ``repairs``,
+    too. A file of another major version always raises.
     """
     contents, end = _Contents(path), 0
     try:
-        with named("read", path), open(path, "rb", opener=_opened) as file:
+        with named("read", path), open(path, "rb", opener=_open_regular_file) as file:
             for count, line in enumerate(file, 1):
                 start, end = end, end + len(line)
                 location = f"line {count} at byte {start} of {path!r}"
@@ -188,8 +196,8 @@ def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEn
     return contents.entries
 
 
-def _opened(path: str, flags: int) -> int:
-    """Return the descriptor of a file; a pipe is refused, because reading it would wait."""
+def _open_regular_file(path: str, flags: int) -> int:
+    """Return the descriptor of a regular file; a pipe is refused, because reading it would wait."""
     if not os.path.isfile(path):
         os.stat(path)  # raises if nothing has this path
         raise OSError(f"{path} is not a file")
@@ -205,13 +213,13 @@ def _reason(error: Exception) -> str:
 
 
 def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
-    """Return a value of a line, frozen, with values in the place of its references."""
+    """Return a value of a line, frozen; each reference is replaced by its value."""
     if type(value) is str:
         if value[:1] != MARK:
             return value
         if value[1:2] == MARK:
             return value[1:]
-        if values[value] is _DOUBTFUL:
+        if values[value] is _AMBIGUOUS:
             raise ValueError(f"value {value[1:]} has two different values")
         return values[value]
     if is_mapping(value):
@@ -221,19 +229,19 @@ def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
     return FrozenList(_resolved(item, values) for item in value) if is_list(value) else value
 
 
-# A log of records in a folder: files of lines, which hold each long text once.
+# Writing a log: files of lines in a folder; each file has a long text once.
 
 HEADER = with_sum({"format": FORMAT, "version": "1.0"})
 LONG = 40
-"""From how many characters of JSON on a text is written once a file."""
+"""A text with at least this many characters of JSON is written once in a file."""
 SHARED = (("model", "settings", "tools", "output", "libraries"), ("outline",))
-"""Groups of keys of a record whose values many records share; a file holds each group once."""
+"""Groups of keys of a record. Many records share their values, so a file has each value once."""
 _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _LONG = re.compile(f'"[^"]{{{LONG},}}+')
 
 
 class HasRecord(Protocol):
-    """What :meth:`Rendered.record` returns."""
+    """An object with a record, such as the result of :meth:`Rendered.record`."""
 
     def to_dict(self) -> JsonDict:
         """Return the record as JSON data."""
@@ -243,12 +251,13 @@ class HasRecord(Protocol):
 class PromptLog:
     """A folder with the records of what was sent, written by any number of processes.
 
-    Every process writes a file of its own, and begins another one after ``max_bytes``. A file
-    needs no other: old ones can be deleted. It holds each text of 40 characters or more once. A
-    record that was appended is there even if the process is killed; a loss of power may take
-    the last ones. ``clock`` returns the time; files are for their owner alone (mode 0600). Its
-    methods may be called by all threads at any time. Close it, or write ``with``: a log that nobody
-    closes gives a :class:`ResourceWarning`.
+    Every process writes its own file, and begins another file after ``max_bytes``. No file needs
+    another one, so old files can be deleted. A file has each text of 40 characters or more once.
+
+    A record that was appended is not lost if the process is killed. A loss of power may destroy the
+    last records. Only the owner may read the files (mode 0600). ``clock`` returns the time. All
+    threads may call the methods at any time. Close a log, or write ``with``: if nobody closes it,
+    there is a :class:`ResourceWarning`.
 
     >>> from tempfile import mkdtemp
     >>> from promptdsl import PromptLog
@@ -292,27 +301,31 @@ class PromptLog:
     ) -> None:
         """Write a record, with the name of its prompt, the id of the request, and a time.
 
-        Threads may append at the same time. Raises :class:`DataError` for what JSON cannot express,
-        and :class:`TranscriptError` where the file cannot be written: then nothing was recorded.
+        Threads may append at the same time. Raises :class:`DataError` for a record that JSON cannot
+        express, and :class:`TranscriptError` if the file cannot be written. Then nothing was
+        recorded.
         """
-        made: Any = record if is_mapping(record) else getattr(record, "to_dict", tuple)()
-        data: dict[str, object] = dict(made)  # what is shared leaves it
+        record_data: Any = record if is_mapping(record) else getattr(record, "to_dict", tuple)()
+        data: dict[str, object] = dict(record_data)  # a copy: the shared keys are removed from it
         if not isinstance(data.get("format"), str):
-            raise OptionError(f"{shown(record)} is not a record", fix="give rendered.record()")
+            raise OptionError(f"{shown(record)} is not a record", fix="pass rendered.record()")
         time = self._clock() if at is None else at
         if time.tzinfo is None:
             raise OptionError(f"{time} has no time zone", fix="write datetime.now(UTC)")
         for what, argument in (("name", name), ("id", id)):
             if argument is not None and not isinstance(argument, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise OptionError(f"the {what} {shown(argument)} is not a text", fix="give a str")
+                raise OptionError(
+                    f"the {what} {shown(argument)} is not a text", fix="pass a string"
+                )
         stamp = time.astimezone(UTC).isoformat(timespec="microseconds")
         shared = [_json({key: data.pop(key) for key in keys if key in data}) for keys in SHARED]
         line = _json({"at": stamp, "name": name, "id": id, "record": data})
         self._write(line, shared)
 
     def _write(self, line: str, shared: list[str]) -> None:
+        """Write a record to the file of this process, or to another file if that is too large."""
         with self._lock, named("write", str(self.folder)):
-            # A signal or a finalizer may append within this: then it finds no file, and begins one.
+            # A signal or a finalizer may append meanwhile: it sees no file, and begins its own.
             file, self._file = self._file, None
             try:
                 if file is not None and (file.size >= self._limit or not file.is_there):
@@ -349,7 +362,7 @@ class PromptLog:
 
     @public_api
     def find(self, id: str) -> PromptRecord:
-        """Return the record of the request with an id; the last of several.
+        """Return the record of the request with an id; if there are several, the last.
 
         >>> from tempfile import mkdtemp
         >>> from promptdsl import PromptLog, Timeline, User, render
@@ -373,10 +386,11 @@ class PromptLog:
 
     @public_api
     def read(self, *, salvage: bool = False) -> tuple[LogEntry, ...]:
-        """Return the records of all files, by their times.
+        """Return the records of all files, in the order of their times.
 
-        ``repairs`` then lists the lines that a killed process did not finish. Other damage raises
-        :class:`TranscriptError`, with file, line and byte. With ``salvage``, it is listed as well.
+        Afterwards ``repairs`` lists the lines that a killed process did not finish. Other damage
+        raises :class:`TranscriptError` with file, line and byte; with ``salvage``, it is listed in
+        ``repairs``, too.
         """
         repairs: list[str] = []
         entries = [
@@ -389,7 +403,10 @@ class PromptLog:
 
 
 class _LogFile(OpenFile):
-    """A new file of a log, for one writer at a time: its size, its lines, and its values."""
+    """A new file of a log, with its size, its number of lines, and the numbers of its values.
+
+    Only one thread may write at a time.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -397,84 +414,87 @@ class _LogFile(OpenFile):
         super().__init__(str(folder / name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
         self.size = 0
         self._lines = 0
-        self._numbers: dict[str, int] = {}
+        self._value_numbers: dict[str, int] = {}
         self._id = secrets.token_hex(4)
-        """The id in each line of this file: a line of another file has another one."""
+        """The file id, in each line of this file: so a line of another file is recognised."""
 
     def write(self, line: str, shared: list[str]) -> None:
-        """Write a record, and before it the values that it refers to, at once.
+        """Write the values that a record refers to, and the record, in one call.
 
-        If that fails, the file is cut to what it was before. Where that fails, too, it is closed.
+        If that fails, the file is cut to its old size. If that fails, too, the file is closed.
         """
-        end, count = self.size, len(self._numbers)
+        end, count = self.size, len(self._value_numbers)
         lines = [] if end else [HEADER]
         try:
-            parts = ",".join(self._part(text, lines) for text in shared)
-            written = self._written(line, lines)[:-1]
-            number = self._lines + len(lines) + 1
+            references = ",".join(self._shared_reference(text, lines) for text in shared)
+            line_start = self._with_references(line, lines)[:-1]
+            line_number = self._lines + len(lines) + 1
             lines.append(
-                summed(f'{written},"shared":[{parts}],"line":{number},"file":"{self._id}"}}')
+                summed(
+                    f'{line_start},"shared":[{references}],"line":{line_number},"file":"{self._id}"}}'
+                )
             )
             data = b"".join(lines)
             write_all(self.descriptor, data)
-            self.size, self._lines = end + len(data), number  # no signal comes between them
+            self.size, self._lines = end + len(data), line_number  # no signal comes between them
         except BaseException:
             if self.size == end:
                 self._take_back(end, count)
             raise
 
     def _take_back(self, end: int, count: int) -> None:
-        while len(self._numbers) > count:
-            self._numbers.popitem()
+        while len(self._value_numbers) > count:
+            self._value_numbers.popitem()
         try:
             os.ftruncate(self.descriptor, end)
         except OSError:
             self.close()
 
-    def _part(self, text: str, lines: list[bytes]) -> str:
-        is_new = text not in self._numbers
-        return self._reference(text, lines, self._written(text, lines) if is_new else "")
+    def _shared_reference(self, text: str, lines: list[bytes]) -> str:
+        is_new = text not in self._value_numbers
+        return self._reference(text, lines, self._with_references(text, lines) if is_new else "")
 
-    def _written(self, text: str, lines: list[bytes]) -> str:
-        """Return a JSON text with references for its long strings; their lines are added."""
-        # JSON has no control characters: they stand for escapes, and other quotes end strings.
+    def _with_references(self, text: str, lines: list[bytes]) -> str:
+        """Return a JSON text with references instead of long strings; add the lines of these."""
+        # JSON text has no control characters. Here they replace escapes, so that every other quote
+        # begins or ends a string.
         if is_escaped := "\\" in text:
             text = text.replace(r"\\", "\1").replace(r"\"", "\2")
         text = text.replace(f'"{MARK}', f'"{MARK}{MARK}')
         pieces: list[str] = []
-        done = counted = quotes = 0
+        text_end = counted_end = quotes = 0
         for match in _LONG.finditer(text):
             start, end = match.start(), match.end() + 1
-            quotes += text.count('"', counted, start)
-            counted = start
-            if quotes % 2 == 0:  # a string begins here: the others are what is between two
+            quotes += text.count('"', counted_end, start)
+            counted_end = start
+            if quotes % 2 == 0:  # a string begins here; otherwise it is text between two strings
                 long = text[start:end]
                 long = _with_escapes(long) if is_escaped else long
-                pieces += (text[done:start], self._reference(long, lines))
-                done = end
-        written = "".join((*pieces, text[done:]))
-        return _with_escapes(written) if is_escaped else written
+                pieces += (text[text_end:start], self._reference(long, lines))
+                text_end = end
+        new_text = "".join((*pieces, text[text_end:]))
+        return _with_escapes(new_text) if is_escaped else new_text
 
-    def _reference(self, text: str, lines: list[bytes], written: str = "") -> str:
-        """Return the reference to a JSON text, which is written with its first one."""
-        number = self._numbers.get(text)
+    def _reference(self, text: str, lines: list[bytes], value_text: str = "") -> str:
+        """Return the reference to a JSON text; the first reference adds the line of the text."""
+        number = self._value_numbers.get(text)
         if number is None:
-            number = self._numbers[text] = len(self._numbers) + 1
-            value = written or text
+            number = self._value_numbers[text] = len(self._value_numbers) + 1
+            value = value_text or text
             lines.append(summed(f'{{"n":{number},"value":{value},"file":"{self._id}"}}'))
         return f'"{MARK}{number}"'
 
 
 def _json(value: object) -> str:
-    """Return the JSON text of a value, without measuring how deep it is.
+    """Return the JSON text of a value, without a check of its depth.
 
-    Raises :class:`DataError` for what JSON cannot express.
+    Raises :class:`DataError` for a value that JSON cannot express.
     """
     with suppress(TypeError, ValueError, RecursionError):
         text = _ENCODER.encode(value)
         if is_valid_unicode(text):
             return text
-    return write_json(value)  # its error names the value that is wrong
+    return write_json(value)  # raises an error that names the wrong value
 
 
 def _with_escapes(text: str) -> str:

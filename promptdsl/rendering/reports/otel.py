@@ -1,4 +1,7 @@
-"""The attributes of a span for a request, by the conventions of OpenTelemetry."""
+"""The attributes of an OpenTelemetry span for a request, by the GenAI conventions.
+
+Here a "span" of OpenTelemetry is a request; a :class:`Span` is a piece of a message.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -34,16 +37,16 @@ def otel_attributes(
     spans: Iterable[Span],
     has_output: bool,
 ) -> dict[str, str | bool]:
-    """Return the attributes without text of the prompt.
+    """Return the attributes that have no text of the prompt.
 
-    ``spans`` are those of the prompt as it was written, without a budget.
+    ``spans`` are those of the prompt as it was written, before a budget dropped parts.
     """
     facts = report_input.facts
     provider, operation = facts.wire.telemetry
     recorded = [_recorded(stages[name]) for name in ("read", "fit")]
     is_compacted = recorded[0] != recorded[1]
     is_compacted |= _written_turns(stages["read"]) != _written_turns(stages["fit"])
-    # Before the merge: afterwards a summary and the turn after it may be one message.
+    # Look before the pass ``merge``, which may join a summary to the turn after it.
     is_compacted |= any(message.kind == "summary" for message in recorded[1])
     attributes: dict[str, str | bool | None] = {
         "gen_ai.operation.name": operation,
@@ -56,26 +59,26 @@ def otel_attributes(
     return {key: value for key, value in attributes.items() if value}
 
 
-def has_authored(dropped: Iterable[Dropped]) -> bool:
-    """Return whether more than recorded messages was dropped, so that author's text is missing."""
-    return not all(_is_recorded(piece) for part in dropped for piece in part.gone)
+def lacks_author_text(dropped: Iterable[Dropped]) -> bool:
+    """Return whether author's text was dropped, not only recorded messages."""
+    return not all(_is_recorded(item) for dropped_part in dropped for item in dropped_part.gone)
 
 
-def _is_recorded(piece: object) -> bool:
-    if isinstance(piece, ConversationNode):
-        return all(isinstance(part, RecordedNode) for part in piece.content)
-    return isinstance(piece, Message | RecordedNode)
+def _is_recorded(item: object) -> bool:
+    if isinstance(item, ConversationNode):
+        return all(isinstance(child, RecordedNode) for child in item.content)
+    return isinstance(item, Message | RecordedNode)
 
 
 def otel_content(report_input: ReportInput, tools: Sequence[ToolDefinition]) -> dict[str, str]:
-    """Return the attributes with the content that is sent, as JSON texts.
+    """Return the attributes with the content that is sent.
 
-    An attribute of a span cannot be a structure.
+    They are JSON texts, because an attribute of a span cannot be a structure.
     """
     messages = report_input.messages
     is_apart = report_input.facts.wire.system
-    first = takewhile(lambda message: is_apart and message.role == "system", messages)
-    count = len([*first])
+    system_messages = takewhile(lambda message: is_apart and message.role == "system", messages)
+    count = len([*system_messages])
     content: dict[str, list[Any]] = {  # Any: JSON
         "gen_ai.system_instructions": [
             part for message in messages[:count] for part in _parts(message.content)
@@ -87,11 +90,13 @@ def otel_content(report_input: ReportInput, tools: Sequence[ToolDefinition]) -> 
 
 
 def _version(spans: Iterable[Span]) -> str:
-    """Return a digest of the author's text without values: all its requests have the same one."""
-    authored = (span for span in spans if span.kind == "author")
-    # An empty value divides no text, so the texts of a part count as one.
-    parts = groupby(authored, lambda span: (span.role, span.address))
-    text = [[*part, "".join([span.text for span in pieces])] for part, pieces in parts]
+    """Return a digest of the author's text without values: it is equal for all values."""
+    author_spans = (span for span in spans if span.kind == "author")
+    # Join the texts of one address, because an empty value leaves no span between two texts.
+    texts_by_address = groupby(author_spans, lambda span: (span.role, span.address))
+    text = [
+        [*address, "".join([span.text for span in pieces])] for address, pieces in texts_by_address
+    ]
     return sha256(write_json(text).encode()).hexdigest()[:16]
 
 
@@ -105,9 +110,9 @@ def _recorded(tree: Node) -> list[Message]:
 
 
 def _written_turns(tree: Node) -> int:
-    """Return how many turns are written in the histories of a tree."""
+    """Return the number of turns, such as events, in the histories of a tree."""
     histories = (node for node, _ in walk(tree) if isinstance(node, ConversationNode))
-    return sum(isinstance(part, TurnNode) for history in histories for part in history.content)
+    return sum(isinstance(child, TurnNode) for history in histories for child in history.content)
 
 
 def _message(message: Message) -> dict[str, Any]:  # Any: JSON
@@ -120,7 +125,7 @@ def _parts(blocks: Sequence[Block]) -> list[Any]:  # Any: JSON
 
 
 def _part(block: Block) -> list[dict[str, Any]]:  # Any: JSON
-    """Return a block as the conventions write it: never with a signature."""
+    """Return a block in the format of the conventions, without its signature."""
     match block:
         case TextBlock():
             return [{"type": "text", "content": block.text}]

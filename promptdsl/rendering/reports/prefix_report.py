@@ -1,6 +1,6 @@
 """What two requests share at their beginning, and the first difference.
 
-Finding the difference comes first; then the report with its tokens.
+``first_difference`` comes first, then :class:`PrefixReport`, and last ``compared``, which makes it.
 """
 
 from bisect import bisect_right
@@ -43,7 +43,7 @@ from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import FenceNode
 from promptdsl.tree.turn_nodes import RecordedNode
 
-# The first difference: the node in which two prompts differ first, as an author wrote it.
+# The first difference: the first part that differs, as an author wrote it.
 
 How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
 
@@ -52,9 +52,9 @@ How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
 class Difference:
     """The first part in which two prompts differ.
 
-    ``how`` is ``changed``, ``added``, ``removed``, ``moved``, or ``appended`` after everything
-    else. ``what`` names the part, ``path`` is its address. ``source`` is the line that wrote it, in
-    the first prompt for a part that was removed.
+    ``how`` is ``changed``, ``added``, ``removed``, ``moved``, or ``appended`` (added at the end).
+    ``what`` names the part, ``path`` is its address. ``source`` is the line that wrote it; for a
+    part that was removed, it is the line in the first prompt.
 
     >>> from promptdsl import Section, System, prefix_report, render
     >>> one, two = (render(System(Section("role", text))) for text in ("Help.", "Go."))
@@ -69,7 +69,7 @@ class Difference:
     source: Source | None = None
 
     def to_dict(self) -> JsonDict:
-        """Return the difference as JSON data; ``source`` is left out where it is not known."""
+        """Return the difference as JSON data; ``source`` is left out if it is not known."""
         row: JsonDict = {"how": self.how, "what": self.what, "path": self.path}
         return {**row, "source": str(self.source)} if self.source else row
 
@@ -81,7 +81,7 @@ class Difference:
 def first_difference(before: ReportInput, after: ReportInput) -> Difference | None:
     """Return the first difference of two prompts, ``None`` for equal prompts.
 
-    JSON is compared with the order of its keys, as it is sent. Cache marks are not compared.
+    The order of JSON keys counts, because keys are sent in order. Cache marks are not compared.
     """
     old, new = before.sent, after.sent
     tools = _tool_difference(old.tools, new.tools)
@@ -90,7 +90,7 @@ def first_difference(before: ReportInput, after: ReportInput) -> Difference | No
     output = _output_difference(old.sent_output, new.sent_output)
     if output is not None:
         return output
-    # Names of speakers are compared last, because most providers have no names.
+    # Names of speakers are compared last, because most providers do not take them.
     change = _first_change(
         map(_content_without_marks, old.messages), map(_content_without_marks, new.messages)
     ) or _first_change(map(_named_content, old.messages), map(_named_content, new.messages))
@@ -98,36 +98,39 @@ def first_difference(before: ReportInput, after: ReportInput) -> Difference | No
 
 
 def _first_change(before: Iterable[object], after: Iterable[object]) -> tuple[How, int] | None:
-    """Return the first change from some values to others, and its index."""
-    olds, news = [*before], [*after]
-    index = equal_start(olds, news)
-    if index == len(olds) == len(news):
+    """Return how the first of two lists of values changes to the second, and at which index."""
+    old_values, new_values = [*before], [*after]
+    index = equal_start(old_values, new_values)
+    if index == len(old_values) == len(new_values):
         return None
-    if index == len(olds):
+    if index == len(old_values):
         return "appended", index
-    if index == len(news) or news[index] in olds[index + 1 :]:
+    if index == len(new_values) or new_values[index] in old_values[index + 1 :]:
         return "removed", index
-    if olds[index] in news[index + 1 :]:
+    if old_values[index] in new_values[index + 1 :]:
         return "added", index
     return "changed", index
 
 
 def _tool_difference(
-    olds: Sequence[ToolDefinition], news: Sequence[ToolDefinition]
+    old_tools: Sequence[ToolDefinition], new_tools: Sequence[ToolDefinition]
 ) -> Difference | None:
+    """Return the first difference of the tools, without their cache marks."""
     without_mark = partial(attrs.evolve, cache=None)
-    change = _first_change(*(map(exact, map(without_mark, tools)) for tools in (olds, news)))
+    change = _first_change(
+        *(map(exact, map(without_mark, tools)) for tools in (old_tools, new_tools))
+    )
     if change is None:
         return None
     how, index = change
     if how == "removed":
-        return _of_tool(how, olds[index])
+        return _of_tool(how, old_tools[index])
     if how == "appended":
-        return _of_tool("added", news[index])
-    others = {old.name for old in olds} - {olds[index].name}
-    if how == "changed" and news[index].name in others:
-        return _of_tool("moved", news[index])
-    return _of_tool(how, news[index])
+        return _of_tool("added", new_tools[index])
+    other_names = {old.name for old in old_tools} - {old_tools[index].name}
+    if how == "changed" and new_tools[index].name in other_names:
+        return _of_tool("moved", new_tools[index])
+    return _of_tool(how, new_tools[index])
 
 
 def _of_tool(how: How, tool: ToolDefinition) -> Difference:
@@ -135,6 +138,7 @@ def _of_tool(how: How, tool: ToolDefinition) -> Difference:
 
 
 def _output_difference(old: OutputSchema | None, new: OutputSchema | None) -> Difference | None:
+    """Return the difference of the output schemas."""
     if exact(old) == exact(new):
         return None
     if new is None:
@@ -152,7 +156,7 @@ def _message_difference(
 ) -> Difference:
     """Return the difference at the first message that changed."""
     if how == "added" and before.sent.messages[index].kind in FLEETING:
-        # It comes after all that was added, so it is not at its position in the cache.
+        # A grounding comes after the added turns, so its position in the cache changed.
         return Difference("moved", *MessageParts.of(before, index).as_part)
     if how != "changed":
         side = before if how == "removed" else after
@@ -168,7 +172,7 @@ def _message_difference(
 def _content_without_marks(message: Message) -> tuple[object, ...]:
     """Return the role and the content without cache marks.
 
-    Two texts with a cache mark between them are one text.
+    Neighbouring texts are joined, because a cache mark between them is no difference.
     """
     if message._plain is not None:
         return message.role, message._plain
@@ -182,22 +186,23 @@ def _content_without_marks(message: Message) -> tuple[object, ...]:
 
 
 def exact(value: object) -> tuple[object, str]:
-    """Return a key to compare a value with JSON in it: with the order of its keys.
+    """Return a key to compare a value with JSON in it exactly.
 
-    Python takes mappings in another order to be equal, and ``1``, ``1.0`` and ``True``, too.
+    For Python, mappings with another order of keys are equal, and so are ``1``, ``1.0`` and
+    ``True``.
     """
     return value, repr(value)
 
 
 def _named_content(message: Message) -> tuple[object, ...]:
-    """Return the name of the speaker before the role and the content."""
+    """Return the name of the speaker, the role and the content."""
     return (message.name, *_content_without_marks(message))
 
 
 # The parts that a message was made of, down to the pieces of its text.
 
 Key: TypeAlias = tuple[str, str]
-"""The name and the address of a part, which identify it in another prompt."""
+"""The name and the address of a part: by these it is found in another prompt."""
 
 
 class MessagePart(NamedTuple):
@@ -214,40 +219,45 @@ class MessagePart(NamedTuple):
 
 
 class TextPiece(NamedTuple):
-    """A piece of the text of a message, with its turn and its number on the turn's page.
+    """A piece of the text of a message, with its turn and its position on the turn's page.
 
-    A recorded message has no page: the number is -1 there.
+    A recorded message has no page: the position is -1.
     """
 
     text: str
     turn: WrittenTurn | None
-    number: int = -1
+    position: int = -1
 
 
 @attrs.define(eq=False, slots=False)
 class MessageParts:
-    """A message and its timeline entry, in which it is the message ``number``."""
+    """A message, its timeline entry, and its index among the messages of this entry."""
 
     node: Node
     entry: TimelineEntry
-    number: int
+    index_in_entry: int
     message: Message
 
     @classmethod
     def of(cls, report_input: ReportInput, index: int) -> "MessageParts":
         """Return the parts of the message with this index."""
         entries = report_input.timeline()
-        number = bisect_right(entries, index, key=lambda entry: entry.messages)
-        first = entries[number - 1].messages if number else 0
+        entry_index = bisect_right(entries, index, key=lambda entry: entry.messages)
+        first_message = entries[entry_index - 1].messages if entry_index else 0
         message = report_input.sent.messages[index]
-        return cls(report_input.tree.content[number], entries[number], index - first, message)
+        return cls(
+            report_input.tree.content[entry_index],
+            entries[entry_index],
+            index - first_message,
+            message,
+        )
 
     @property
     def as_part(self) -> MessagePart:
-        """The message itself."""
+        """The message itself, as a part."""
         node, turns = self.node, self.entry.turns
         if isinstance(node, RecordedNode):
-            path = f"history[{node.start + self.number}]"
+            path = f"history[{node.start + self.index_in_entry}]"
             return MessagePart(f"{self.message.role} message", path, node.source)
         path = turns[0].address if len(turns) == 1 else ""
         return MessagePart(name_of(node), path, node.source)
@@ -263,7 +273,7 @@ class MessageParts:
                 pieces += [TextPiece(text, turn) for text in _texts(_segments(turn.blocks))]
             else:
                 texts = enumerate(_texts(turn.page.segments))
-                pieces += [TextPiece(text, turn, number) for number, text in texts]
+                pieces += [TextPiece(text, turn, position) for position, text in texts]
         return pieces
 
     @property
@@ -271,48 +281,50 @@ class MessageParts:
         """The text of all pieces."""
         return "".join([piece.text for piece in self.pieces])
 
-    def around(self, length: int) -> list[MessagePart]:
-        """Return the parts around the character after so many, innermost first.
+    def enclosing_parts(self, length: int) -> list[MessagePart]:
+        """Return the parts around the character at an index, the innermost first.
 
-        Plain text counts as the part around it. After the last character there are no parts.
+        A text node counts as the part around it. After the last character there are no parts.
         """
         ends = [*accumulate(len(piece.text) for piece in self.pieces)]
         index = bisect_right(ends, length)
         if index == len(ends):
             return []
-        _, turn, number = self.pieces[index]
-        if turn is None or number < 0:
+        _, turn, position = self.pieces[index]
+        if turn is None or position < 0:
             return [self._turn_part(turn)]
         containers = [
             part
             for part in reversed(turn.nodes)
             if part.page is turn.page
-            and part.start <= number < part.end
+            and part.start <= position < part.end
             and not isinstance(part.node, FenceNode)
         ]
-        around = [
+        enclosing_parts = [
             *(MessagePart(name_of(part.node), part.path, part.node.source) for part in containers),
             self._turn_part(turn),
         ]
         if containers and isinstance(containers[0].node, INLINE):
-            text, outer, *others = around
-            return [outer._replace(source=text.source or outer.source), *others]
-        return around
+            inline_part, outer, *more_parts = enclosing_parts
+            return [outer._replace(source=inline_part.source or outer.source), *more_parts]
+        return enclosing_parts
 
     def starts_of(self, key: Key) -> list[int]:
-        """Return where the parts with a key begin, in characters of the message."""
+        """Return where the parts with a key begin, as indices of characters of the message."""
         starts = accumulate((len(piece.text) for piece in self.pieces), initial=0)
-        numbers = {
+        starts_on_pages = {
             (id(turn), part.start)
             for turn in self.entry.turns
             for part in turn.nodes
             if part.page is turn.page and (name_of(part.node), part.path) == key
         }
         pairs = zip(starts, self.pieces, strict=False)
-        return [start for start, piece in pairs if (id(piece.turn), piece.number) in numbers]
+        return [
+            start for start, piece in pairs if (id(piece.turn), piece.position) in starts_on_pages
+        ]
 
     def _turn_part(self, turn: WrittenTurn | None) -> MessagePart:
-        """Return the part of a turn; a turn that is not merged is the complete message."""
+        """Return the part of a turn; if the turn is not merged, that is the message itself."""
         if turn is None or len(self.entry.turns) == 1:
             return self.as_part
         return MessagePart(name_of(turn.node), turn.address, turn.node.source)
@@ -327,13 +339,13 @@ class MessageParts:
 
 
 def _texts(segments: Iterable[Segment]) -> Iterator[str]:
-    """Yield pieces as texts to compare; a segment of text after another begins with a gap."""
+    """Yield pieces as texts to compare; between two segments of text there is a gap."""
     after_text = False
     for segment in segments:
         if segment.block is None or isinstance(segment.block, TextBlock):
-            first, *others = [piece.text for piece in segment.pieces]
-            yield GAP + first if after_text else first
-            yield from others
+            first_text, *more_texts = [piece.text for piece in segment.pieces]
+            yield GAP + first_text if after_text else first_text
+            yield from more_texts
             after_text = True
         else:
             yield repr(without_cache_marks(segment.block))
@@ -346,7 +358,7 @@ def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:
 
 
 def without_cache_marks(block: Block) -> Block:
-    """Return a block without cache marks, also in the blocks it holds."""
+    """Return a block without cache marks, also without those of the blocks in it."""
     if isinstance(block, ToolResultBlock):
         block = attrs.evolve(block, content=tuple(map(without_cache_marks, block.content)))
     if isinstance(block, MARKABLE) and block.cache:
@@ -355,36 +367,40 @@ def without_cache_marks(block: Block) -> Block:
 
 
 def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
+    """Return the difference of two messages of one role, at the first character that differs."""
     length = equal_start(before.text, after.text)
-    olds, news = before.around(length), after.around(length)
+    old_parts, new_parts = before.enclosing_parts(length), after.enclosing_parts(length)
     old_keys, new_keys = before.keys(), after.keys()
-    if not olds:
-        return _grown("added", news or [after.as_part], old_keys)
-    if not news:
-        return _grown("removed", olds, new_keys)
-    # Did the next part move inside the message, or is it new?
-    was_there, is_there = news[0].key in old_keys, olds[0].key in new_keys
-    if olds[0].key == news[0].key or not (was_there or is_there):
-        return Difference("changed", *news[0])
+    if not old_parts:
+        return _grown("added", new_parts or [after.as_part], old_keys)
+    if not new_parts:
+        return _grown("removed", old_parts, new_keys)
+    # Was the part in the old message already, and is the old part still in the new message?
+    was_there, is_there = new_parts[0].key in old_keys, old_parts[0].key in new_keys
+    if old_parts[0].key == new_parts[0].key or not (was_there or is_there):
+        return Difference("changed", *new_parts[0])
     if was_there and is_there:
-        same = _same_start(after, before, news, length) or _same_start(before, after, olds, length)
-        same = same or _continued(after, news, length) or _continued(before, olds, length)
-        if same:
-            return Difference("changed", *same)
-        return Difference("moved", *news[0])
+        part = _same_start(after, before, new_parts, length) or _same_start(
+            before, after, old_parts, length
+        )
+        part = part or _continued(after, new_parts, length) or _continued(before, old_parts, length)
+        if part:
+            return Difference("changed", *part)
+        return Difference("moved", *new_parts[0])
     if was_there:
-        return Difference("removed", *_outermost(olds, new_keys))
-    return Difference("added", *_outermost(news, old_keys))
+        return Difference("removed", *_outermost(old_parts, new_keys))
+    return Difference("added", *_outermost(new_parts, old_keys))
 
 
 def _same_start(
-    message: MessageParts, other: MessageParts, around: Sequence[MessagePart], length: int
+    message: MessageParts, other: MessageParts, enclosing: Sequence[MessagePart], length: int
 ) -> MessagePart | None:
-    """Return the part around a character that begins in both: it became longer or shorter there.
+    """Return the innermost part around a character that begins at the same place in both messages.
 
-    Of several parts with one name, such as items, one that begins elsewhere is new in its parent.
+    Such a part became longer or shorter. If several parts have the same key, such as items, and
+    this one begins elsewhere, it is new in the part around it.
     """
-    for part in around:
+    for part in enclosing:
         starts = message.starts_of(part.key)
         if starts and starts[bisect_right(starts, length) - 1] in other.starts_of(part.key):
             return part
@@ -394,26 +410,30 @@ def _same_start(
 
 
 def _continued(
-    message: MessageParts, around: Sequence[MessagePart], length: int
+    message: MessageParts, enclosing: Sequence[MessagePart], length: int
 ) -> MessagePart | None:
-    """Return the turn whose own text goes on at a character: it is longer than in the other."""
-    is_text_of_turn = length > 0 and len(around) == 1
-    return around[0] if is_text_of_turn and message.around(length - 1) == [*around] else None
+    """Return the turn whose own text continues at a character: it is longer than the other one."""
+    is_text_of_turn = length > 0 and len(enclosing) == 1
+    return (
+        enclosing[0]
+        if is_text_of_turn and message.enclosing_parts(length - 1) == [*enclosing]
+        else None
+    )
 
 
-def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
-    """Return the largest part around a piece that is not in the other prompt."""
-    unknown = [*takewhile(lambda part: part.key not in keys, around)]
-    return unknown[-1] if unknown else around[0]
+def _outermost(enclosing: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
+    """Return the largest part around a character that the other prompt does not have."""
+    unknown = [*takewhile(lambda part: part.key not in keys, enclosing)]
+    return unknown[-1] if unknown else enclosing[0]
 
 
-def _grown(how: How, around: Sequence[MessagePart], keys: set[Key]) -> Difference:
-    """Return the difference where one prompt continues after the end of the other one.
+def _grown(how: How, enclosing: Sequence[MessagePart], keys: set[Key]) -> Difference:
+    """Return the difference if one message continues where the other one ends.
 
-    ``keys`` are those of the parts of the other prompt. A part that both have became longer or
-    shorter.
+    ``keys`` are those of the parts of the other message. A part that both messages have became
+    longer or shorter.
     """
-    part = _outermost(around, keys)
+    part = _outermost(enclosing, keys)
     if part.key in keys:
         return Difference("changed", *part)
     return Difference(how, *part)
@@ -426,12 +446,14 @@ def _grown(how: How, around: Sequence[MessagePart], keys: set[Key]) -> Differenc
 class PrefixReport:
     """The number of tokens at the beginning that two requests share, and what a cache serves.
 
-    ``shared`` is the number of equal tokens. ``served`` are those of them that the cache of the
-    provider serves: up to a cache mark or in complete steps, and none below ``minimum``.
-    ``before`` and ``after`` are all tokens of each request, counted for the second, and ``label``
-    is how exact that is. ``first`` is the first difference, ``None`` for equal requests.
-    ``extends`` is whether the second only continues the first: nothing before its end changed.
-    ``dropped`` are the tokens of the first that were dropped, cut or cleared in the second.
+    - ``shared``: the number of equal tokens at the beginning.
+    - ``served``: the shared tokens that the provider's cache serves: up to a cache mark or in
+      complete steps, and 0 if there are fewer than ``minimum``.
+    - ``before``, ``after``: all tokens of each request, with the counter of the second.
+    - ``label``: how exact the counts are.
+    - ``first``: the first difference, ``None`` for equal requests.
+    - ``extends``: whether the second request only continues the first, without another change.
+    - ``dropped``: the tokens of the first request that were dropped, cut or cleared in the second.
 
     >>> from promptdsl import Timeline, User, prefix_report, render
     >>> one, two = (render(Timeline(User(text)), counter=len) for text in ("One two.", "One six."))
@@ -452,22 +474,22 @@ class PrefixReport:
 
     @property
     def advice(self) -> str:
-        """What to do where the cache serves nothing of another request; empty elsewhere."""
+        """What to do if the requests differ and the cache serves nothing, otherwise ``""``."""
         if self.served or self.first is None:
             return ""
         if self.after < self.minimum:
             return f"a request below {self.minimum:,} tokens is not cached: leave it as it is"
         if not self.shared or self.shared < self.minimum:
-            return "write what changes after what stays the same: a cache serves only a beginning"
+            return "write what changes after what stays the same: a cache serves only the beginning"
         return "write cache=True on the last turn or section that stays the same"
 
     @property
     def pays_from(self) -> int | None:
         """The number of requests after which ``dropped`` saves more than it costs.
 
-        1 is the second request of the two. Each further request is cheaper by these tokens, at the
-        price of cached ones. ``None`` if the beginning did not change, or if nothing of the first
-        was dropped.
+        1 is the second request of the two. Each later request is cheaper by these tokens, at the
+        price of cached tokens. ``None`` if nothing at the beginning changed, or if nothing of the
+        first request was dropped.
         """
         if self.extends or not self.dropped:
             return None
@@ -476,12 +498,12 @@ class PrefixReport:
 
     @property
     def behind(self) -> int:
-        """The tokens of the second request after the shared ones."""
+        """The tokens of the second request after the shared tokens."""
         return self.after - self.shared
 
     @property
     def cost(self) -> float:
-        """The cost of the second request, in tokens that are not cached."""
+        """The cost of the second request, in the price of tokens that are not cached."""
         return CacheRule.cost(self.served, self.after)
 
     def to_dict(self) -> JsonDict:
@@ -507,32 +529,38 @@ class PrefixReport:
         }
 
     def __str__(self) -> str:
-        after, first, what = self.after, "nothing differs but cache marks, if any", ""
+        after, difference, what = (
+            self.after,
+            "nothing differs, except cache marks if there are any",
+            "",
+        )
         if self.first:
-            first, what = str(self.first), "the shared prefix ends there: "
+            difference, what = str(self.first), "the shared prefix ends there: "
         if self.first and self.extends:
             what = "nothing before it changed: "
         below = f" below {self.minimum:,} tokens" if self.shared < self.minimum else ""
-        share, saved = 1.0, 0.0
+        share, saved_share = 1.0, 0.0
         if after:
-            share, saved = self.shared / after, 1 - self.cost / after
+            share, saved_share = self.shared / after, 1 - self.cost / after
         lines = [
             f"{self.shared:,} of {after:,} tokens are shared ({share:.0%}): {self.label}",
-            f"  {first}",
+            f"  {difference}",
             f"  {what}{CacheRule.bill(self.served, after, below)}",
-            f"  with a cached token at a tenth it costs {self.cost:,.0f} of {after:,} "
-            f"({saved:.0%} saved)",
+            f"  if cached tokens cost a tenth, it costs {self.cost:,.0f} of {after:,} "
+            f"({saved_share:.0%} saved)",
         ]
         if self.pays_from:
-            pays = f"{self.dropped:,} tokens of the first are dropped: that pays from request"
-            lines.append(f"  {pays} {self.pays_from} on")
+            lines.append(
+                f"  {self.dropped:,} tokens of the first request are dropped: "
+                f"that is cheaper from request {self.pays_from} on"
+            )
         if self.advice:
             lines.append(f"  {self.advice}")
         return "\n".join(lines)
 
 
 def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
-    """Return the report on two requests; :class:`TargetError` if their targets differ."""
+    """Return the report on two requests; raises :class:`TargetError` if their targets differ."""
     tokens, facts = after.tokens, after.facts
     if (before.facts.provider, before.facts.model) != (facts.provider, facts.model):
         names = [side.model or side.provider or "no target" for side in (before.facts, facts)]
@@ -543,24 +571,45 @@ def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
     payloads = _payload(before), _payload(after)
     orders = [cache_order(payload, facts) for payload in payloads]
     shared = shared_by(*orders)
-    (old, _), (new, label) = (total_of(payload, tokens, facts) for payload in payloads)
-    count = new
+    (old_total, _), (new_total, label) = (total_of(payload, tokens, facts) for payload in payloads)
+    count = new_total
     if shared.location:
-        count = min(beginning_tokens(shared.payload, tokens, facts), new)
-    rule, served = facts.cache_rule, count
+        count = min(beginning_tokens(shared.payload, tokens, facts), new_total)
+    rule, served_tokens = facts.cache_rule, count
     if rule.needs_marks:
         blocks = [*map(cache_blocks, payloads, orders)]
         keys = [[(block.key, block.is_marked) for block in side] for side in blocks]
         cached_beginning = beginning_of(orders[1], blocks[1][: rule.served_blocks(*keys)])
-        served = min(beginning_tokens(cached_beginning, tokens, facts), count)
-    served = rule.served_tokens(served)
+        served_tokens = min(beginning_tokens(cached_beginning, tokens, facts), count)
+    served_tokens = rule.served_tokens(served_tokens)
     if not shared.location:
-        return PrefixReport(new, served, old, new, label, None, extends=True, minimum=rule.minimum)
-    first = first_difference(before, after) or Difference("changed", "the request", shared.location)
-    # A chat template writes an end after the last turn, but not before another turn.
-    extends = shared.is_complete or ("prompt" in shared.payload and first.how == "appended")
+        return PrefixReport(
+            new_total,
+            served_tokens,
+            old_total,
+            new_total,
+            label,
+            None,
+            extends=True,
+            minimum=rule.minimum,
+        )
+    difference = first_difference(before, after) or Difference(
+        "changed", "the request", shared.location
+    )
+    # A chat template writes an end after the last turn; an appended turn replaces this end.
+    extends = shared.is_complete or ("prompt" in shared.payload and difference.how == "appended")
     dropped = newly_dropped(before, after)
-    return PrefixReport(count, served, old, new, label, first, extends, rule.minimum, dropped)
+    return PrefixReport(
+        count,
+        served_tokens,
+        old_total,
+        new_total,
+        label,
+        difference,
+        extends,
+        rule.minimum,
+        dropped,
+    )
 
 
 def _payload(report_input: ReportInput) -> Payload:

@@ -1,6 +1,7 @@
 """The record of a render: what was sent, and why, as JSON.
 
-In this order: a record without content, paths relative to the root, the record.
+Read :class:`PromptRecord`, below, first. Before it come two changes of its data: without content,
+and with source files relative to a root folder. ``recorded.py`` makes the data of a render.
 """
 
 import json
@@ -36,45 +37,46 @@ from promptdsl.rendering.reports.token_view import MOST, TokenView, shown_parts
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_text
 
-# A record without content: no text, name, id and file. What is not listed here is left out.
+# A record without content: no text, name, id and file. Keys that are not listed here are left out.
 
 COUNTS = ("total", "label", "method", "typical", "tools", "form", "savings")
 """The keys of the counts in the tokens of a record."""
 
 
-def bare_record(data: Any) -> JsonDict:  # Any: JSON data
+def record_without_content(data: Any) -> JsonDict:  # Any: JSON data
     """Return the data of a record without content."""
-    bare: JsonDict = _kept(data, KEPT)
-    return {**bare, "content": False}
+    data_without_content: JsonDict = _reduced(data, KEPT)
+    return {**data_without_content, "content": False}
 
 
-def _same(value: object) -> object:
+def _unchanged(value: object) -> object:
     return value
 
 
-def _kept(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
-    """Return the keys of data that a plan has.
+def _reduced(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
+    """Return the keys of data that a plan has; a list is reduced item by item.
 
-    Each is what a function returns for it, what a plan of its own leaves, or a constant.
+    The plan has, for each key, a function of its value, another plan, or a constant.
     """
     if callable(plan):
         return plan(value)
     if value is None or not isinstance(plan, dict):
         return value and plan
     if is_list(value):
-        return [_kept(item, plan) for item in value]
+        return [_reduced(item, plan) for item in value]
     keys = cast("dict[str, object]", plan)
-    return {key: _kept(value[key], inner) for key, inner in keys.items() if key in value}
+    return {key: _reduced(value[key], inner) for key, inner in keys.items() if key in value}
 
 
 def _bare_blocks(blocks: Sequence[JsonDict]) -> list[JsonDict]:
     return [
-        _kept(block, BLOCK) if block["type"] in CLASSES else {"type": "unknown"} for block in blocks
+        _reduced(block, BLOCK) if block["type"] in CLASSES else {"type": "unknown"}
+        for block in blocks
     ]
 
 
 def _bare_settings(rows: JsonDict) -> JsonDict:
-    """Return settings without the ends of delimiters."""
+    """Return settings without the texts of delimiters."""
     return {
         key: {**row, **({"value": None} if is_list(row.get("value")) else {})}
         for key, row in rows.items()
@@ -87,37 +89,38 @@ def _choice(choice: str | None) -> str | None:
 
 
 def _kind(what: str) -> str:
-    """Return the kind of a part, and of a section its id."""
+    """Return the name of a part without names of the author; a section keeps its id."""
     return what if what.startswith("section ") else re.split(" ['\"]", what)[0]
 
 
 BLOCK: Mapping[str, object] = {
-    **dict.fromkeys(("type", "cache", "is_error", "error_type"), _same),
+    **dict.fromkeys(("type", "cache", "is_error", "error_type"), _unchanged),
     "content": _bare_blocks,
 }
 _SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache", "tokens")
 _PART = {
     "what": _kind,
     **dict.fromkeys(
-        ("depth", "tokens", "cache", "priority", "message", "at", "range", "assumed"), _same
+        ("depth", "tokens", "cache", "priority", "message", "at", "range", "assumed"), _unchanged
     ),
 }
 KEPT: Mapping[str, object] = {
     **dict.fromkeys(
-        ("format", "content", "digest", "model", "budget", "libraries", "sent", "sent_as"), _same
+        ("format", "content", "digest", "model", "budget", "libraries", "sent", "sent_as"),
+        _unchanged,
     ),
-    "messages": {"role": _same, "kind": _same, "content": _bare_blocks},
+    "messages": {"role": _unchanged, "kind": _unchanged, "content": _bare_blocks},
     "outline": [],
-    "spans": dict.fromkeys(_SPAN, _same),
+    "spans": dict.fromkeys(_SPAN, _unchanged),
     "tokens": {
-        **dict.fromkeys((*COUNTS, "messages"), _same),
+        **dict.fromkeys((*COUNTS, "messages"), _unchanged),
         "parts": {**_PART, "dropped": ""},
     },
     "dropped": _PART,
-    "losses": dict.fromkeys(("kind", "name", "at"), _same),
-    "tools": {"cache": _same},
+    "losses": dict.fromkeys(("kind", "name", "at"), _unchanged),
+    "tools": {"cache": _unchanged},
     "tool_choice": _choice,
-    "output": {"strict": _same},
+    "output": {"strict": _unchanged},
     "settings": _bare_settings,
     "inputs": None,
 }
@@ -126,7 +129,7 @@ KEPT: Mapping[str, object] = {
 # The root of a record: the folder to which the files of its sources are relative.
 
 _COMPLETE = re.compile(r"[/\\<]|[A-Za-z]:[/\\]")
-"""The beginning of a file that is not relative to the root; ``<stdin>`` is no file."""
+"""The beginning of a source that is not relative to the root; ``<stdin>`` is not a file."""
 _TOP = re.compile(r"(?:[A-Za-z]:|[/\\]{2}[^/\\]+)?[/\\]*[^/\\]+[/\\]")
 """The beginning of a complete path: its drive and its first folder."""
 _ROWS = ("outline", "spans", "dropped", "losses", "tools")
@@ -136,9 +139,10 @@ _ROWS = ("outline", "spans", "dropped", "losses", "tools")
 def shorten_sources(data: JsonDict) -> None:
     """Add the root to a new record, and make its sources relative to it.
 
-    The root ends with a separator, so a file is the root and the rest. It is the longest folder
-    that has all files below the first folder in which most of them are. Files outside of it stay
-    as they are. There is no root if a source is relative already.
+    The root is found in two steps. First, of the folders at the top level, the one with most files
+    is chosen. The root is then the longest folder that contains all files in it. It ends with a
+    separator, so that a file is the root and the relative source. Files outside of the root do not
+    change. There is no root if a source is relative already.
     """
     rows = [row for row in _rows_of(data) if "source" in row]
     sources = {row["source"] for row in rows}
@@ -152,7 +156,7 @@ def shorten_sources(data: JsonDict) -> None:
 
 
 def with_complete_sources(data: Mapping[str, Any]) -> Mapping[str, Any]:  # Any: JSON data
-    """Return a record in which each source has its complete file; the record does not change."""
+    """Return a copy of a record in which each source has its complete file."""
     root = data.get("root")
     if root is None:
         return data
@@ -184,7 +188,7 @@ def _rows_of(data: JsonDict) -> Iterator[JsonDict]:
 
 
 def _root_of(sources: Iterable[str]) -> str:
-    """Return the root of sources, which ends with a separator; empty if there is none."""
+    """Return the root of sources, which ends with a separator; ``""`` if there is none."""
     files = [source.rpartition(":")[0] for source in sources if not source.startswith("<")]
     tops = [_TOP.match(file) if _COMPLETE.match(file) else None for file in files]
     if not all(tops):
@@ -193,13 +197,14 @@ def _root_of(sources: Iterable[str]) -> str:
     if not counts:
         return ""
     top = max(counts, key=lambda name: (counts[name], name))
-    inside = sorted(file for file in files if file.startswith(top))
-    # What the first and the last of sorted files have in common, all of them have.
-    first, last = inside[0], inside[-1]
-    same = next(
-        (n for n, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) > 1), -1
+    files_in_top = sorted(file for file in files if file.startswith(top))
+    # In a sorted list, the beginning that the first and the last share is shared by all.
+    first_file, last_file = files_in_top[0], files_in_top[-1]
+    length = next(
+        (n for n, pair in enumerate(zip(first_file, last_file, strict=False)) if len({*pair}) > 1),
+        -1,
     )
-    common = first if same < 0 else first[:same]
+    common = first_file if length < 0 else first_file[:length]
     return common[: max(common.rfind("/"), common.rfind("\\")) + 1]
 
 
@@ -208,25 +213,25 @@ def _relative(source: str, root: str) -> str:
     return source if _COMPLETE.match(rest) else rest
 
 
-# A record: what was sent in a request, and why, as one JSON value that can be kept and printed.
+# The record: what was sent in a request, and why, as one JSON value to keep and to print.
 
 FORMAT = "1.1"
 """The version of the format of a record."""
 AROUND = 8
-"""The levels of a record around the data of an author."""
+"""The number of levels in a record above the author's data."""
 
 
 _IN_PAYLOADS = frozenset({"messages", "contents", "input"})
-"""The keys of which a payload has one."""
+"""A payload has one of these keys."""
 
 
 class PromptRecord:
-    """What was sent in a request, and why: one JSON value, to be kept and printed later.
+    """What was sent in a request, and why: one JSON value, which can be kept and printed later.
 
     :meth:`Rendered.record` makes it. The file ``record.schema.json`` in the package is its JSON
-    schema. Its views have no other input: ``str(record)`` and :meth:`outline` are the parts with
-    their lines, :meth:`token_tree` the parts with their tokens, and notebooks show it as they show
-    a :class:`Rendered`.
+    schema. ``str(record)`` and :meth:`outline` return the parts with their lines,
+    :meth:`token_tree` the parts with their tokens. Notebooks show a record like a
+    :class:`Rendered`.
 
     >>> from promptdsl import PromptRecord, System, Timeline, User, render
     >>> rendered = render(Timeline(System("Be kind."), User("Hi")), model="gpt-5")
@@ -240,7 +245,7 @@ class PromptRecord:
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:  # Any: JSON data
-        """Keep the JSON value of a record, which is not checked: :meth:`from_dict` does that."""
+        """Keep the JSON value of a record. It is not checked here, but by :meth:`from_dict`."""
         self._data = data
 
     @cached_property
@@ -251,22 +256,24 @@ class PromptRecord:
     @classmethod
     @public_api
     def from_dict(cls, data: object) -> Self:
-        """Return the record that a JSON value describes; keys that are not known are kept.
+        """Return the record that a JSON value describes; unknown keys are kept.
 
-        Raises :class:`DataError` for a value that is not a record or of an unknown major version.
+        Raises :class:`DataError` for a value that is not a record, or has an unknown major version.
         """
-        fix = "give what PromptRecord.to_dict() returned"
+        fix = "pass what PromptRecord.to_dict() returned"
         try:
-            kept: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
-            if not is_mapping(kept) or not isinstance(kept.get("format"), str):
-                if is_mapping(kept) and _IN_PAYLOADS & kept.keys():
+            data_copy: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
+            if not is_mapping(data_copy) or not isinstance(data_copy.get("format"), str):
+                if is_mapping(data_copy) and _IN_PAYLOADS & data_copy.keys():
                     fix = "it looks like a payload: read_payload(data) returns its messages"
                 raise DataError("not a record: it has no 'format'", fix=fix)
-            if not re.match(r"1\.[0-9]+\Z", str(kept["format"])):
-                problem = f"the record has the format {kept['format']!r}, this version reads 1.x"
+            if not re.match(r"1\.[0-9]+\Z", str(data_copy["format"])):
+                problem = (
+                    f"the record has the format {data_copy['format']!r}, this version reads 1.x"
+                )
                 raise DataError(problem, fix="install a version of promptdsl that reads it")
-            record = cls(kept)
-            # A value that can be printed is a record.
+            record = cls(data_copy)
+            # The value is a record if all its views can be made.
             _ = [str(record), record.token_tree(), record.html(), record.dropped]
             _ = [record.losses, record.hints]
         except DataError as error:
@@ -281,22 +288,22 @@ class PromptRecord:
     def load(cls, file: str | os.PathLike[str]) -> Self:
         """Return the record in a file.
 
-        Raises :class:`DataError` for a file that cannot be read, also one with a key twice, and
-        what :meth:`from_dict` raises.
+        Raises :class:`DataError` for a file that cannot be read, or whose JSON has a key twice, and
+        all that :meth:`from_dict` raises.
         """
         try:
             name = checked_path(file, "record.json")
             data = json.loads(Path(name).read_bytes().decode(), object_pairs_hook=unique)
         except (OSError, ValueError, RecursionError) as error:
-            fix = "give a file that PromptRecord.save() wrote"
+            fix = "pass a file that PromptRecord.save() wrote"
             problem = f"cannot read {os.fspath(file)!r}: {error}"
             raise DataError(problem, fix=fix, at=(author(),)) from None
         return cls.from_dict(data)
 
     def to_dict(self) -> JsonDict:
-        """Return the JSON value; its containers are those of the record: do not change them.
+        """Return the JSON value. Do not change what is in it: the record uses the same objects.
 
-        Its sources are relative to its ``root``; all other results have complete files.
+        Its sources are relative to its ``root``. All other methods return complete files.
         """
         return dict(self._data)
 
@@ -308,28 +315,29 @@ class PromptRecord:
 
     @public_api
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the JSON text to a file, in UTF-8, completely or not at all, over what it has.
+        """Write the JSON text to a file in UTF-8, and replace what the file has.
 
-        A new file is for its owner alone (mode 0600). Raises :class:`OSError`.
+        It is written completely or not at all. Only the owner may read a new file (mode 0600).
+        Raises :class:`OSError`.
         """
         with atomic_writer(checked_path(file, "record.json")) as write:
             write(f"{self.to_json()}\n".encode())
 
     @public_api
     def without_content(self) -> "PromptRecord":
-        """Return the record without texts, names, ids and files, as ``record(content=False)``.
+        """Return the record without texts, names, ids and files, like ``record(content=False)``.
 
         >>> from promptdsl import Section, System, render
         >>> record = render(System(Section("role", "Be kind."))).record().without_content()
         >>> record.to_dict()["messages"]
         [{'role': 'system', 'content': [{'type': 'text'}]}]
         """
-        return PromptRecord(bare_record(self._data))
+        return PromptRecord(record_without_content(self._data))
 
     @property
     @public_api
     def prompt(self) -> Prompt:
-        """The messages, the tools and the output schema; ``render()`` takes it.
+        """The messages, the tools and the output schema; ``render()`` accepts it.
 
         Raises :class:`DataError` for a record without content.
         """
@@ -352,12 +360,16 @@ class PromptRecord:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """The pieces of the messages, as ``Rendered.spans()``; raises what ``prompt`` raises."""
+        """The pieces of the messages, like ``Rendered.spans()``; raises what ``prompt`` raises."""
         messages: tuple[Message, ...] = self.prompt.messages
         spans: list[Span] = []
         for row in self._complete["spans"]:
-            _, message, number = row["kind"], row["message"], row["block"]  # every row has these
-            block = messages[int(message)].content[int(number)]
+            _, message, block_index = (
+                row["kind"],
+                row["message"],
+                row["block"],
+            )  # every row has these
+            block = messages[int(message)].content[int(block_index)]
             if isinstance(block, ToolResultBlock) and "inner" in row:
                 block = block.content[int(row["inner"])]
             text = block.text[row["start"] : row["end"]] if isinstance(block, TextBlock) else ""
@@ -366,12 +378,12 @@ class PromptRecord:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The parts that the target does not take, as ``Rendered.losses``."""
+        """The content that the target does not take, like ``Rendered.losses``."""
         return tuple(loss for loss in self._losses_and_hints() if loss.kind != "hint")
 
     @property
     def hints(self) -> tuple[Loss, ...]:
-        """The lost details and possible mistakes, as ``Rendered.hints``."""
+        """The lost details and possible mistakes, like ``Rendered.hints``."""
         return tuple(loss for loss in self._losses_and_hints() if loss.kind == "hint")
 
     def _losses_and_hints(self) -> list[Loss]:
@@ -382,14 +394,14 @@ class PromptRecord:
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
-        """The parts that were dropped, as ``Rendered.dropped``."""
+        """The parts that were dropped, like ``Rendered.dropped``."""
         rows = self._complete["dropped"]
         texts = ({**_NOTHING, **row, "text": row.get("said", "")} for row in rows)
         return tuple(Dropped(**_fields(row, Dropped)) for row in texts)
 
     @public_api
     def outline(self, *, width: int | None = None) -> str:
-        """Return the parts of the request, as ``Rendered.outline()``; empty without content."""
+        """Return the parts of the request, like ``Rendered.outline()``; ``""`` without content."""
         return outline_text(self._complete["outline"], width)
 
     @public_api
@@ -398,8 +410,8 @@ class PromptRecord:
     ) -> list[JsonDict]:
         """Return the parts of the request with their tokens as data.
 
-        ``depth`` is the number of levels, all by default. With ``largest_first`` the largest of
-        siblings is the first.
+        ``depth`` is the number of levels, all by default. With ``largest_first``, siblings are
+        sorted by their tokens, the largest first.
         """
         _check_number("depth", depth)
         tokens: JsonDict = self._complete["tokens"] or {}
@@ -417,10 +429,11 @@ class PromptRecord:
     ) -> str:
         """Return the use of the budget, the total, and the parts with their tokens and lines.
 
-        ``depth`` is the number of levels that are shown, all by default. With ``largest_first``
-        the largest of siblings is the first. ``most`` is how many parts are shown, the largest;
-        ``None`` shows all. Lines fit ``width`` columns; without it, nothing is cut. With
-        ``strike`` the names of dropped parts are struck through, by the codes of a terminal.
+        ``depth`` is the number of levels that are shown, all by default. With ``largest_first``,
+        siblings are sorted by their tokens, the largest first. ``most`` is the maximum number of
+        parts, the largest ones; ``None`` shows all. Lines fit ``width`` columns; without it,
+        nothing is cut. With ``strike``, the names of dropped parts are struck through (with the
+        codes of a terminal).
         """
         _check_number("most", most)
         _check_number("width", width)
@@ -432,7 +445,7 @@ class PromptRecord:
 
     @property
     def _token_view(self) -> TokenView | None:
-        """What views of the tokens show, ``None`` if they could not be counted."""
+        """What views show of the tokens, ``None`` if they could not be counted."""
         tokens, budget = self._complete["tokens"], self._data.get("budget")
         if tokens is None:
             return None
@@ -443,12 +456,12 @@ class PromptRecord:
         return TokenView(*counts, use, _token_parts(tokens["parts"]), notes)
 
     def _texts(self, *, width: int | None = None, paint: Paint | None = None) -> list[str]:
-        """Return the texts of each message, with a margin: what wrote it, and on which line.
+        """Return the texts of each message, with a margin: the kind and the line of each text.
 
-        Called for the command ``promptdsl records show``.
+        The command ``promptdsl records show`` calls it.
         """
-        shown = partial(text_lines, width=width, paint=paint or unstyled)
-        return ["\n".join(shown(message)) for message in self._request_view.messages]
+        lines_of = partial(text_lines, width=width, paint=paint or unstyled)
+        return ["\n".join(lines_of(message)) for message in self._request_view.messages]
 
     def __str__(self) -> str:
         return self.outline() or self.token_tree()
@@ -462,7 +475,7 @@ class PromptRecord:
 
     @public_api
     def html(self) -> str:
-        """Return the page that notebooks show; without content the tree of the tokens."""
+        """Return the HTML that notebooks show; without content, the tree of the tokens."""
         data = self._data
         if not data["content"]:
             return f"<pre>{escape(str(self))}</pre>"
@@ -472,7 +485,7 @@ class PromptRecord:
 
     @property
     def _request_view(self) -> RequestView:
-        """What is known of the request; a record without content has no view."""
+        """What views show of the request. Raises what ``prompt`` raises."""
         data, tokens = self._data, self._token_view
         view = RequestView(
             prompt=self.prompt,
@@ -508,12 +521,12 @@ _NOTHING: JsonDict = {"what": "", "why": "", "path": "", "priority": None, "sour
 
 
 def _token_parts(rows: Iterable[JsonDict]) -> list[TokenPart]:
-    """Return the parts of rows of a record."""
+    """Return the parts that rows of a record describe."""
     return [TokenPart(**_fields({"path": "", **row}, TokenPart)) for row in rows]
 
 
 def _fields(row: JsonDict, cls: type) -> JsonDict:
-    """Return the fields of a class that a row has, with its source."""
+    """Return the fields of ``cls`` that a row has, as arguments to make one, with its source."""
     names = _names_of(cls)
     fields: JsonDict = {name: row[name] for name in names if name in row}
     for name in ("at", "also"):
@@ -533,7 +546,7 @@ def _names_of(cls: type) -> tuple[str, ...]:
 
 
 def _check_number(option: str, value: object) -> None:
-    """Raise :class:`OptionError` for an option that is not ``None`` or a number of 0 or more."""
+    """Raise :class:`OptionError` unless an option is ``None`` or an integer of 0 or more."""
     if value is not None and (type(value) is not int or value < 0):
         fix = "write a number of 0 or more, or None for no limit"
         raise OptionError(f"{option}={shown(value)}", fix=fix)

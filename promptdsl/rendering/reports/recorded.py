@@ -1,4 +1,4 @@
-"""Making a record of a render, with its texts or without them."""
+"""Make the record of a render, with or without its texts: ``record_of``."""
 
 import base64
 import json
@@ -26,7 +26,7 @@ from promptdsl.rendering.reports.record import (
     COUNTS,
     FORMAT,
     PromptRecord,
-    bare_record,
+    record_without_content,
     shorten_sources,
 )
 from promptdsl.rendering.reports.report_input import ReportInput
@@ -49,12 +49,12 @@ LOSS = _fields_of(Loss, "message")
 TOOL, OUTPUT = (
     (*_fields_of(definition, "at"), "source") for definition in (ToolDefinition, OutputSchema)
 )
-"""The fields that a record has of each part; one that is empty is left out."""
+"""The fields that a record has of each part, loss or definition; empty fields are left out."""
 FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers", "wire", "guesses_media")
 _OBJECTS = ("source", "library", "at", "also", "message")
-"""The fields that are no plain data."""
+"""The fields with objects that become JSON data."""
 _REPORT_NAMES = {"form": "frame"}
-"""The name of a count in the report, where it is not the key in a record."""
+"""The name of a count in the report, if a record has another key for it."""
 _AS_DATA: Mapping[type, Callable[[Any], object]] = {  # Any: a value of the type
     Source: str,
     LibrarySection: attrgetter("name"),
@@ -73,23 +73,27 @@ def record_of(
     inputs: object = None,
     content: bool = True,
 ) -> PromptRecord:
-    """Return the record of a render; ``tokens`` are those of :func:`tokens_of`.
+    """Return the record of a render; ``tokens`` is the result of :func:`tokens_of`.
 
     With a ``report``, spans have their tokens, and dropped parts their location.
 
-    Raises :class:`OptionError` for ``inputs`` that are no mapping, :class:`DataError` for one
+    Raises :class:`OptionError` if ``inputs`` is not a mapping, and :class:`DataError` for an input
     that JSON cannot express.
     """
     if inputs is not None and not is_mapping(inputs):
-        fix = "give a mapping of the arguments by name"
+        fix = "pass a dictionary of the arguments by name"
         raise OptionError("inputs is not a mapping", fix=fix, at=(author(),))
-    sent, written, facts = report_input.sent, report_input.written_payload, report_input.facts
+    sent_prompt, payload, facts = (
+        report_input.sent,
+        report_input.written_payload,
+        report_input.facts,
+    )
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
-        "digest": payload_digest(written.shared) if written and report_input.can_be_sent else None,
+        "digest": payload_digest(payload.shared) if payload and report_input.can_be_sent else None,
         "model": dict(_known_facts(facts)),
-        "messages": [message.to_dict() for message in sent.messages],
+        "messages": [message.to_dict() for message in sent_prompt.messages],
         "outline": outline_rows(report_input.tree),
         "sent": report_input.sent_blocks(),
         "spans": _span_rows(report_input.spans(), () if report is None else report.spans),
@@ -97,9 +101,9 @@ def record_of(
         "budget": None,
         "dropped": _dropped_rows(tuple(dropped), report_input.stages["fit"], report),
         "losses": _rows(report_input.losses(), LOSS),
-        "tools": _rows(sent.tools, TOOL),
-        "tool_choice": sent.tool_choice,
-        "output": _output_row(sent),
+        "tools": _rows(sent_prompt.tools, TOOL),
+        "tool_choice": sent_prompt.tool_choice,
+        "output": _output_row(sent_prompt),
         "libraries": [*map(attrs.asdict, report_input.libraries())],
         "settings": {
             key: {"value": _as_data(value), "layer": layer}
@@ -115,13 +119,13 @@ def record_of(
     if use is not None:
         data["budget"] = attrs.asdict(use)
     if not content:
-        return PromptRecord(bare_record(data))
+        return PromptRecord(record_without_content(data))
     shorten_sources(data)
     return PromptRecord(data)
 
 
 def tokens_of(report: TokenReport) -> JsonDict:
-    """Return the data of a report."""
+    """Return a report on tokens as JSON data."""
     return {
         **{key: getattr(report, _REPORT_NAMES.get(key, key)) for key in COUNTS},
         "messages": [*report.messages],
@@ -159,16 +163,16 @@ def _as_data(value: Any) -> Any:  # Any: a field, a fact or a setting
     return getattr(value, "__qualname__", type(value).__name__) if callable(value) else value
 
 
-def _output_row(sent: Prompt) -> JsonDict | None:
-    """Return the fields of the output schema, and whether it is text of the messages."""
-    if sent.output is None:
+def _output_row(prompt: Prompt) -> JsonDict | None:
+    """Return the fields of the output schema; ``prompted`` if it is text of the messages."""
+    if prompt.output is None:
         return None
-    (row,) = _rows([sent.output], OUTPUT)
-    return {**row, "prompted": True} if sent.prompts_output else row
+    (row,) = _rows([prompt.output], OUTPUT)
+    return {**row, "prompted": True} if prompt.prompts_output else row
 
 
 def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
-    """Return the fields of parts that are not empty."""
+    """Return the fields of objects as rows; empty fields are left out."""
     values, rows = attrgetter(*names), list[JsonDict]()
     for part in parts:
         fields = zip(names, values(part), strict=True)
@@ -181,7 +185,10 @@ def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
 
 
 def _span_rows(spans: Iterable[Span], tokens: Sequence[int]) -> list[JsonDict]:
-    """Return the fields of spans that are not empty; of many spans, in a third of the time."""
+    """Return the fields of spans as rows; empty fields are left out.
+
+    There may be many spans, and ``_rows`` would take three times as long.
+    """
     rows: list[JsonDict] = []
     for span in spans:
         row: JsonDict = {"message": span.message, "block": span.block, "start": span.start}
@@ -205,48 +212,49 @@ _NONE_OF_THEM = (None,) * 4
 def _dropped_rows(
     dropped: Sequence[Dropped], fitted: RootNode, report: TokenReport | None
 ) -> list[JsonDict]:
-    """Return the dropped parts with their texts, which are not in the fitted tree."""
+    """Return the dropped parts as rows, with the texts that are not in the fitted tree."""
     rows = _rows(dropped, DROPPED)
     nodes = [node for node, _ in walk(fitted)] if rows else []
-    kept = {*map(id, nodes)}
+    sent_ids = {*map(id, nodes)}
     for node in nodes:
         if isinstance(node, RecordedNode):
-            kept.update(map(id, node.items))
+            sent_ids.update(map(id, node.items))
     for part, row in zip(dropped, rows, strict=True):
         if part.text:
             row["said"] = part.text  # the key has the old name of the attribute
-        pieces = [*_unsent_in(part.gone, kept)]
+        pieces = [*_unsent_in(part.gone, sent_ids)]
         if calls := [*_calls_in(pieces)]:
             row["calls"] = calls
         text = part.text or "\n\n".join(filter(None, map(_text_of, pieces)))
         row["text"] = text if is_valid_unicode(text) else _as_read(text)
-    for row, place in zip(rows, () if report is None else report.placed, strict=False):
-        if place.at is not None:
-            row["at"] = place.at
-        if place.range is not None:
-            row["range"] = [*place.range]
+    for row, location in zip(rows, () if report is None else report.placed, strict=False):
+        if location.at is not None:
+            row["at"] = location.at
+        if location.range is not None:
+            row["range"] = [*location.range]
     return rows
 
 
-def _unsent_in(parts: Iterable[object], kept: set[int]) -> Iterator[object]:
-    """Yield what is not sent of parts, in document order: texts, recorded messages and nodes.
+def _unsent_in(items: Iterable[object], sent_ids: set[int]) -> Iterator[object]:
+    """Yield the texts, recorded messages and nodes that are not sent, in document order.
 
-    A paragraph and a table are one piece.
+    ``items`` were dropped, but those with an id in ``sent_ids`` are sent. A paragraph and a table
+    are one piece.
     """
-    waiting = [*parts][::-1]
-    while waiting:
-        part = waiting.pop()
-        if id(part) in kept:
+    stack = [*items][::-1]
+    while stack:
+        item = stack.pop()
+        if id(item) in sent_ids:
             continue
-        yield part
-        if isinstance(part, RecordedNode):
-            waiting += reversed(part.items)
-        elif isinstance(part, Node) and not isinstance(part, TableNode) and not part._is_prose:
-            waiting += reversed(part.content)
+        yield item
+        if isinstance(item, RecordedNode):
+            stack += reversed(item.items)
+        elif isinstance(item, Node) and not isinstance(item, TableNode) and not item._is_prose:
+            stack += reversed(item.content)
 
 
 def _calls_in(pieces: Iterable[object]) -> Iterator[str]:
-    """Yield the ids of the calls whose results are not sent, or not as they were recorded."""
+    """Yield the ids of the calls whose results are not sent, or not sent unchanged."""
     for piece in pieces:
         if isinstance(piece, Message):
             results = (block for block in piece.content if isinstance(block, ToolResultBlock))
@@ -254,7 +262,7 @@ def _calls_in(pieces: Iterable[object]) -> Iterator[str]:
 
 
 def _text_of(piece: object) -> str:
-    """Return the text of what is not sent, before values are encoded; empty if it has none."""
+    """Return the text of something that is not sent, not encoded; ``""`` if it has no text."""
     match piece:
         case str():
             return piece
@@ -265,8 +273,8 @@ def _text_of(piece: object) -> str:
             return "\n".join(" | ".join(map(str, row)) for row in piece.rows)
         case Node() if piece._is_prose and piece.content:
             texts = (
-                part if isinstance(part, str) else getattr(part, "text", "")
-                for part in piece.content
+                child if isinstance(child, str) else getattr(child, "text", "")
+                for child in piece.content
             )
             return "".join(texts)
         case Node():
@@ -277,6 +285,6 @@ def _text_of(piece: object) -> str:
 
 
 def _as_read(value: object) -> object:
-    """Return a value as a reader of its JSON text has it: two surrogates are one character."""
-    read: object = json.loads(json.dumps(value))
-    return read
+    """Return a value as a reader of its JSON text gets it: a surrogate pair is one character."""
+    data: object = json.loads(json.dumps(value))
+    return data

@@ -1,4 +1,8 @@
-"""What all reports read of a result: its messages, tokens, and what was dropped."""
+"""The input of all reports, made of a ``Rendered``: its messages, tokens, and dropped parts.
+
+Read :class:`ReportInput` first. Below it are dropped parts: those of pairing, and those that an
+earlier request still had.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -37,8 +41,9 @@ from promptdsl.tree.turn_nodes import ConversationNode, RecordedNode, RootNode
 class ReportInput:
     """The input of all reports, made of the result of a render.
 
-    ``tree`` is the tree after all passes. ``messages`` are the messages that it became. ``sent`` is
-    the prompt with all cache marks. ``written_payload`` is its payload, ``None`` without a target.
+    ``tree`` is the tree after all passes, and ``messages`` are the messages that it became.
+    ``sent`` is the prompt with all cache marks. ``written_payload`` is its payload, ``None``
+    without a target. What takes time is a function, because most reports need only some of it.
     """
 
     tree: RootNode
@@ -53,42 +58,43 @@ class ReportInput:
     media_roots: MediaRoots
     spans: Callable[[], Iterable[Span]]
     timeline: Callable[[], Sequence[TimelineEntry]]
-    """The timeline entries of the tree, with the text of each part."""
+    """Returns the timeline entries of the tree, with the text of each node."""
     losses: Callable[[], tuple[Loss, ...]]
-    """The losses, and after them the hints."""
+    """Returns the losses, and after them the hints."""
     libraries: Callable[[], tuple[LibrarySection, ...]]
     budget: Budget | None
     stages: Mapping[str, RootNode]
     is_masked: bool = False
-    """Whether volatile values have other texts: then no text of a dropped part is reported."""
+    """Whether volatile values have other texts. Then no text of a dropped part is reported."""
 
     @property
     def payload(self) -> Payload | None:
-        """The payload, for reading only; it may have calls without a result."""
+        """The payload; do not change it. It may have calls without a result."""
         return None if self.written_payload is None else self.written_payload.shared
 
     @property
     def equipped(self) -> Prompt:
         """The prompt with the tools and the output schema that the target sends."""
-        written, sent = self.written_payload, self.sent
-        lost = {loss.what for loss in (written.losses if written else ()) if loss.kind == "content"}
-        tools = tuple(tool for tool in sent.tools if f"tool {tool.name!r}" not in lost)
-        output = None if "output schema" in lost else sent.sent_output
-        return attrs.evolve(sent, tools=tools, output=output)
+        payload, prompt = self.written_payload, self.sent
+        lost = {loss.what for loss in (payload.losses if payload else ()) if loss.kind == "content"}
+        tools = tuple(tool for tool in prompt.tools if f"tool {tool.name!r}" not in lost)
+        output = None if "output schema" in lost else prompt.sent_output
+        return attrs.evolve(prompt, tools=tools, output=output)
 
     @property
     def can_be_sent(self) -> bool:
-        """Whether there is a target, and the last calls have results or are sent without them."""
+        """Whether there is a target, and the last calls have results or need none."""
         if self.written_payload is None:
             return False
         return self.config.tool_pairing == "keep" or not open_calls(self.sent.messages)
 
     def sent_blocks(self) -> list[list[JsonDict | None]] | None:
-        """Return by message how each block is sent, ``None`` for one that is not sent.
+        """Return, for each message, how each of its blocks is sent; ``None`` if it is not sent.
 
-        That is its ``role`` and ``message``, the index of the message in the payload, or ``None``
-        for separate system text. A result has the same of the blocks in it: ``inner``. Nothing is
-        returned without a target, with open calls, and where the payload cannot be written again.
+        ``role`` is the role that it is sent in. ``message`` is the index of its message in the
+        payload, ``None`` for separate system text. ``inner`` has the same for the blocks in a tool
+        result. The result is ``None`` without a target, with open calls, and if the payload cannot
+        be written again.
         """
         messages = self.sent.messages
         if not self.can_be_sent:
@@ -102,18 +108,18 @@ class ReportInput:
             rows.setdefault(at, {"role": location.role, "message": location.entry})
         return [
             [
-                _sent_block(block, rows, (index, number))
-                for number, block in enumerate(message.content)
+                _sent_block(block, rows, (index, block_index))
+                for block_index, block in enumerate(message.content)
             ]
             for index, message in enumerate(messages)
         ]
 
     def sent_as(self) -> dict[int, str]:
-        """Return the instructions that are sent in the role of a user, by index.
+        """Return the role ``user`` for each instruction that is sent in that role, by index.
 
-        These are the ones that the target takes in no other role, not the events and groundings
-        that the configuration maps to the role of a user. Nothing is returned where the payload
-        cannot be written again, such as where a file is gone.
+        These are instructions that the target takes in no other role. Events and groundings that
+        the configuration maps to the role of a user are not among them. The result is empty if the
+        payload cannot be written again, for example because a file is missing.
         """
         instructions = self._instructions()
         if self.written_payload is None or not instructions:
@@ -133,10 +139,10 @@ class ReportInput:
         return BudgetUse(limit, total, reserve, limit - total - reserve)
 
     def known_sent_as(self) -> dict[int, str]:
-        """Return of ``sent_as`` what the facts of the target say, without writing the payload.
+        """Return what is known of ``sent_as`` without writing the payload.
 
-        A target with separate system text either takes no instructions in a conversation, or takes
-        them at some locations alone: then nothing is known.
+        A target with separate system text may take no instructions in a conversation at all: then
+        all of them are known. Or it takes them at some locations alone: then none is known.
         """
         facts = self.facts
         takes_none = facts.wire.two_sided and not facts.instructions
@@ -145,9 +151,9 @@ class ReportInput:
         return {index: "user" for index in self._instructions() if self.messages[index].text}
 
     def _instructions(self) -> list[int]:
-        """Return the indices of the instructions, but for those that begin the conversation.
+        """Return the indices of the instructions that are not system text.
 
-        These become system text, unless they are events or groundings.
+        Instructions at the beginning are system text, unless they are events or groundings.
         """
         instructions: list[int] = []
         has_begun = False
@@ -163,10 +169,10 @@ class ReportInput:
         return tuple(message_counts(self.tree, self.messages, self.tokens, self.facts))
 
     def total(self) -> int:
-        """Return the tokens that are sent; only new messages of a long conversation are counted."""
-        written = self.written_payload
-        if written is not None:
-            return written.tally(self.tokens).total
+        """Return the tokens that are sent; counts of a long conversation are cached."""
+        payload = self.written_payload
+        if payload is not None:
+            return payload.tally(self.tokens).total
         return messages_total(self.sent, self.tree, self.tokens, self.facts)
 
 
@@ -175,6 +181,7 @@ def _sent_block(
     rows: Mapping[tuple[int | None, int | None, int | None], JsonDict],
     at: tuple[int, int],
 ) -> JsonDict | None:
+    """Return how one block is sent, and for a tool result the blocks in it."""
     row = rows.get((*at, None))
     if row is None or not isinstance(block, ToolResultBlock) or not block.content:
         return row
@@ -203,6 +210,7 @@ def dropped_by_pairing(root: RootNode, report_input: ReportInput) -> tuple[Dropp
 
 
 def _described_block(block: Block) -> tuple[str, str]:
+    """Return the name and the text of a call or a result."""
     if isinstance(block, ToolUseBlock):
         return f"call {block.id!r}", f"{block.name}({block.arguments})"
     if not isinstance(block, ToolResultBlock):
@@ -213,7 +221,7 @@ def _described_block(block: Block) -> tuple[str, str]:
     return f"result {block.tool_use_id!r}", "\n\n".join(texts)
 
 
-# The tokens that a request had, and that were dropped, cut or cleared in a later one.
+# The tokens that were sent in a request, but dropped, cut or cleared in a later request.
 
 RecordedAddress: TypeAlias = tuple[Source | None, int]
 """The line of a history, and the index of a message in it."""
@@ -222,17 +230,17 @@ RecordedAddress: TypeAlias = tuple[Source | None, int]
 def newly_dropped(before: ReportInput, after: ReportInput) -> int:
     """Return the tokens of the first request that were dropped, cut or cleared in the second.
 
-    A recorded message counts with the tokens that the first request sent of it. What is only in the
-    second prompt does not count, nor what the first request had dropped, too.
+    A recorded message counts with the tokens that the first request sent of it. A part that only
+    the second prompt has does not count, and neither does a part that the first request dropped.
     """
     if not after.dropped():
         return 0
-    olds, news = dict(_recorded(before)), dict(_recorded(after))
+    old_messages, new_messages = dict(_recorded(before)), dict(_recorded(after))
     counts, new_counts = _sent_counts(before), _sent_counts(after)
     total = sum(
         max(count - new_counts.get(address, 0), 0)
         for address, count in counts.items()
-        if address in news and olds.get(address) == news[address]
+        if address in new_messages and old_messages.get(address) == new_messages[address]
     )
     parts = {(described(node), node.source) for node, _ in walk(before.stages["read"])}
     dropped = {(part.what, part.path): part.tokens for part in before.dropped()}
@@ -243,11 +251,11 @@ def newly_dropped(before: ReportInput, after: ReportInput) -> int:
 
 
 def _recorded(report_input: ReportInput) -> Iterator[tuple[RecordedAddress, Message]]:
-    """Yield the recorded messages of a prompt before any is dropped, by address."""
+    """Yield the recorded messages of a prompt with their addresses, before any is dropped."""
     for run, _ in walk(report_input.stages["read"]):
         if isinstance(run, RecordedNode):
-            for number, message in enumerate(run.items, run.start):
-                yield (run.source, number), message
+            for position, message in enumerate(run.items, run.start):
+                yield (run.source, position), message
 
 
 def _sent_counts(report_input: ReportInput) -> dict[RecordedAddress, int]:
@@ -255,14 +263,14 @@ def _sent_counts(report_input: ReportInput) -> dict[RecordedAddress, int]:
     counts, by_address, start = report_input.counts(), dict[RecordedAddress, int](), 0
     for node, entry in zip(report_input.tree.content, report_input.timeline(), strict=True):
         if isinstance(node, RecordedNode):
-            for number, count in enumerate(counts[start : entry.messages], node.start):
-                by_address[node.source, number] = count
+            for position, count in enumerate(counts[start : entry.messages], node.start):
+                by_address[node.source, position] = count
         start = entry.messages
     return by_address
 
 
 def _is_recorded(part: Dropped) -> bool:
-    """Return whether a dropped part consists of recorded messages, or of calls and results."""
+    """Return whether a dropped part is of recorded messages: of messages, calls or results."""
     if part.what.startswith(("call ", "result ")):
         return True
     return any(
@@ -273,4 +281,4 @@ def _is_recorded(part: Dropped) -> bool:
 
 
 def _are_recorded(history: ConversationNode) -> Iterator[bool]:
-    return (isinstance(part, RecordedNode) for part in history.content)
+    return (isinstance(child, RecordedNode) for child in history.content)

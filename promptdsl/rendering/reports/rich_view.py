@@ -1,4 +1,7 @@
-"""A request as a renderable of the library ``rich``, which the caller has imported already."""
+"""A request as a renderable of the library ``rich``.
+
+``rich`` itself calls this, so it is installed and imported.
+"""
 
 from rich.console import Group
 from rich.panel import Panel
@@ -19,20 +22,20 @@ STYLES = {
 
 
 TINTS = {"value": "cyan", "volatile": "cyan underline"}
-"""The styles of text that is no text of the author."""
+"""The styles of values in texts."""
 
 
 def rich_view(view: RequestView) -> Group:
     """Return a panel for each card of a request, below its summary."""
     cards = (*view.notes(), *view.cards())
-    return Group(Text(view.summary, style="bold"), *map(_shown, cards))
+    return Group(Text(view.summary, style="bold"), *map(_shown_card, cards))
 
 
-def _shown(card: Card) -> Panel | Text:
+def _shown_card(card: Card) -> Panel | Text:
     if card.is_dropped:
         return _dropped(card)
     return Panel(
-        Text("\n\n").join([*map(_piece, card.pieces), *map(_dropped, card.inside)]),
+        Text("\n\n").join([*map(_piece, card.pieces), *map(_dropped, card.dropped_inside)]),
         title=Text(visible(f"{card.heading} {card.name}".rstrip(), one_line=True)),
         title_align="left",
         border_style=STYLES.get(card.style, "dim"),
@@ -46,9 +49,9 @@ def _dropped(card: Card) -> Text:
 
 
 def _piece(piece: Piece) -> Text:
-    shown = Text()
+    text_of_piece = Text()
     if piece.label:
-        shown.append(f"{visible(piece.label)} ", style="italic")
+        text_of_piece.append(f"{visible(piece.label)} ", style="italic")
     for text, kind in piece.runs():
-        shown.append(visible(text), style=TINTS.get(kind, ""))
-    return shown
+        text_of_piece.append(visible(text), style=TINTS.get(kind, ""))
+    return text_of_piece

@@ -1,4 +1,4 @@
-"""The views of a prompt as text: for a terminal, with a margin, and as Markdown."""
+"""The views of a request as text: for a terminal, with a margin, and as Markdown."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,14 +21,13 @@ from promptdsl.rendering.spans import Span
 
 # A request as text for a terminal, a snapshot or a log.
 #
-# A line that begins with ``─`` belongs to the view. A line of the prompt that begins with ``─``, or
-# with a dash that looks like it, is shown with a backslash before it. So no text looks like the
-# heading of a message, or like a call.
+# A line of the view itself begins with ``─``. If a line of the prompt begins with ``─``, or with a
+# dash that looks like it, it gets a backslash. So no text looks like the heading of a message.
 
 WIDTH = 72
 _LIKE_A_RULE = re.compile(r"^(?=[^\S\n]*\\*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
 Paint: TypeAlias = Callable[[str, str], str]
-"""Returns a text of one line in the style of its kind.
+"""A function that returns a text of one line in the style of its kind.
 
 A kind is the role of a heading, ``dropped``, ``lost``, ``label``, ``value`` or ``volatile``.
 """
@@ -40,26 +39,27 @@ def unstyled(_kind: str, text: str) -> str:
 
 
 def text_view(view: RequestView, paint: Paint = unstyled) -> str:
-    """Return the cards of a request, each under a rule with its name.
+    """Return the cards of a request, each below a line of dashes with its name.
 
-    ``paint`` returns a text in its style; the values in the spans of the view have one.
+    ``paint`` returns a text in its style.
     """
     return "\n\n".join([_card_text(card, paint) for card in view.cards()])
 
 
 def _card_text(card: Card, paint: Paint) -> str:
+    """Return a card below a line of dashes with its name."""
     name = visible(f"{card.heading} {card.name}".rstrip(), one_line=True)
     rule = paint(card.style, f"── {name} ".ljust(WIDTH, "─"))
     if card.dropped is not None:
         return f"{rule}\n{paint('label', f'─ {visible(card.why, one_line=True)}')}"
     texts = [_piece_text(piece, paint) for piece in card.pieces]
-    texts += [paint("dropped", _dropped_line(part)) for part in card.inside]
+    texts += [paint("dropped", _dropped_line(inner_card)) for inner_card in card.dropped_inside]
     body = "\n\n".join(texts)
     return f"{rule}\n{body}" if body else rule
 
 
 def _dropped_line(card: Card) -> str:
-    """Return what was dropped of a message, in tokens, and why."""
+    """Return the line of a part that was dropped from a message: its name, tokens and reason."""
     line = f"─ dropped {card.name}"
     if card.dropped is not None:
         separator = ": " if card.tokens is None else ", "
@@ -68,14 +68,15 @@ def _dropped_line(card: Card) -> str:
 
 
 def _piece_text(piece: Piece, paint: Paint) -> str:
+    """Return the text of a piece, with its label."""
     if piece.tints and not piece.label:
         return _tinted(piece, paint)
     if not piece.label:
         return _LIKE_A_RULE.sub(r"\\", visible(piece.text))
     label = visible(piece.label, one_line=True)
-    first, *more = f"{label} {visible(piece.text)}".rstrip().split("\n")
+    first_line, *more_lines = f"{label} {visible(piece.text)}".rstrip().split("\n")
     # Further lines are indented, so that none of them looks like a label.
-    lines = [f"─ {first}", *(f"─   {line}".rstrip() for line in more)]
+    lines = [f"─ {first_line}", *(f"─   {line}".rstrip() for line in more_lines)]
     kind = "lost" if piece.kind == "lost" else "label"
     return "\n".join([paint(kind, line) for line in lines])
 
@@ -84,36 +85,36 @@ def _tinted(piece: Piece, paint: Paint) -> str:
     """Return a text with its values in their style, line by line."""
     lines: list[list[tuple[str, str]]] = [[]]
     for text, kind in piece.runs():
-        first, *more = visible(text).split("\n")
-        lines[-1].append((first, kind))
-        lines += [[(line, kind)] for line in more]
-    shown: list[str] = []
+        first_text, *more_texts = visible(text).split("\n")
+        lines[-1].append((first_text, kind))
+        lines += [[(line, kind)] for line in more_texts]
+    texts: list[str] = []
     for line in lines:
         sign = "\\" if _LIKE_A_RULE.match("".join(text for text, _ in line)) else ""
         runs = (paint(kind, text) if kind and text else text for text, kind in line)
-        shown.append(sign + "".join(runs))
-    return "\n".join(shown)
+        texts.append(sign + "".join(runs))
+    return "\n".join(texts)
 
 
-# The texts of a message, each once, with a margin that says what wrote its lines.
+# The texts of a message, with a margin that shows the kind and the source line of each row.
 
 MOST = 40
-"""The most rows of a text that are shown."""
+"""The maximum number of rows that are shown of a text."""
 LEAST = 20
-"""The least columns of a text."""
+"""The minimum number of columns for a text."""
 LONGEST = 2_000
-"""The most characters of a line that are shown."""
+"""The maximum number of characters that are shown of a line."""
 WIDEST = 500
-"""The columns of a file name where nothing is cut."""
+"""The maximum number of columns of a file name, even if nothing else is cut."""
 
 STYLES: dict[str, str] = dict(zip(TINTED, TINTED, strict=True))
-"""The style of a text by the kind of its span; any other text has none."""
+"""The style of a text by the kind of its span; a text of another kind has no style."""
 Runs = list[tuple[str, str]]
-"""The texts of a row, each with its kind: empty for a text that has no style."""
+"""The texts of a row, each with its style; ``""`` for none."""
 
 
 class TextRow(NamedTuple):
-    """A row of a text: the kinds of what is in it, the line that wrote it, and its texts."""
+    """A row of a text: the kinds of its spans, the line that wrote it, and its texts."""
 
     kinds: str
     source: str
@@ -121,28 +122,30 @@ class TextRow(NamedTuple):
 
 
 def text_lines(message: MessageView, *, width: int | None, paint: Paint) -> list[str]:
-    """Return the texts of a message; the margin is shown where it changes.
+    """Return the rows of a message; the margin is empty if it would repeat that of the row before.
 
-    Lines fit ``width`` columns. Of a text 40 lines are shown, of a line 2,000 characters. ``paint``
-    returns a text in the style of its kind.
+    Rows fit ``width`` columns. At most 40 lines of a text are shown, and 2,000 characters of a
+    line. ``paint`` returns a text in the style of its kind.
     """
-    blocks = (part for block in message.blocks for part in block.inner or (block,))
-    rows = [row for part in blocks if part.spans for row in _rows(part)]
+    blocks = (inner for block in message.blocks for inner in block.inner or (block,))
+    rows = [row for inner in blocks if inner.spans for row in _rows_of_block(inner)]
     kinds = max((len(row.kinds) for row in rows), default=0)
     sources = max((columns(row.source) for row in rows), default=0)
-    room = 2 * LONGEST
+    free_columns = 2 * LONGEST
     if width is not None:
         file_width = file_columns(row.source for row in rows)
         sources = min(sources, file_width, max(width - kinds - LEAST - 7, 0))
-        room = max(width - kinds - sources - 7, LEAST)
+        free_columns = max(width - kinds - sources - 7, LEAST)
     lines: list[str] = []
     kind, source = "", ""
     for row in rows:
         words = [row.kinds if row.kinds != kind else "", row.source if row.source != source else ""]
         kind, source = row.kinds, row.source
-        for runs in _broken(row.runs, room):
-            shown = fitted_source(words[1], sources)
-            margin = f"  {words[0]:<{kinds}}  {shown}{' ' * (sources - columns(shown))} │ "
+        for runs in _broken(row.runs, free_columns):
+            source_text = fitted_source(words[1], sources)
+            margin = (
+                f"  {words[0]:<{kinds}}  {source_text}{' ' * (sources - columns(source_text))} │ "
+            )
             lines.append((paint("label", margin) + _painted(runs, paint)).rstrip())
             words = ["", ""]
     return lines
@@ -152,17 +155,17 @@ def _painted(runs: Runs, paint: Paint) -> str:
     return "".join([paint(kind, text) if kind else text for text, kind in runs])
 
 
-def _rows(view: BlockView) -> Iterator[TextRow]:
+def _rows_of_block(view: BlockView) -> Iterator[TextRow]:
     """Yield the rows of a block."""
-    first = view.spans[0]
-    if first.start != first.end:
+    first_span = view.spans[0]
+    if first_span.start != first_span.end:
         yield from _text_rows(view.spans)
         return
     text, style = " ".join(filter(None, (described(view.block), shown_text(view.block)))), ""
     if view.is_lost:
         text, style = f"{NOT_SENT}: {text}", "lost"
-    shown = visible(text, one_line=True)[:LONGEST]
-    yield TextRow(_kind(first), _source(first), [(shown, style)])
+    text_on_line = visible(text, one_line=True)[:LONGEST]
+    yield TextRow(_kind(first_span), _source(first_span), [(text_on_line, style)])
 
 
 def _text_rows(spans: Sequence[Span]) -> Iterator[TextRow]:
@@ -170,12 +173,14 @@ def _text_rows(spans: Sequence[Span]) -> Iterator[TextRow]:
     lines = [*_lines(spans)]
     kinds, source = "", ""
     for line in lines[:MOST]:
-        written = [span for span, text in line if text.strip()]
-        # The signs around a text, such as those of a list, are not what a reader looks for.
-        shown = [span for span in written if span.kind != "section"] or written
-        if shown:
-            kinds = " + ".join(dict.fromkeys(map(_kind, shown)))
-            source = _source(shown[0])
+        spans_with_text = [span for span, text in line if text.strip()]
+        # Readers want the kind and line of the text, not of the signs around it, such as ``- ``.
+        shown_spans = [
+            span for span in spans_with_text if span.kind != "section"
+        ] or spans_with_text
+        if shown_spans:
+            kinds = " + ".join(dict.fromkeys(map(_kind, shown_spans)))
+            source = _source(shown_spans[0])
         runs = [(visible(text), STYLES.get(span.kind, "")) for span, text in line]
         yield TextRow(kinds, source, [(text, style) for text, style in runs if text])
     if len(lines) > MOST:
@@ -186,16 +191,16 @@ def _lines(spans: Iterable[Span]) -> Iterator[list[tuple[Span, str]]]:
     """Yield the lines of a text, each with the spans in it and their texts."""
     line: list[tuple[Span, str]] = []
     for span in spans:
-        first, *more = span.text.split("\n")
-        line.append((span, first))
-        for text in more:
+        first_text, *more_texts = span.text.split("\n")
+        line.append((span, first_text))
+        for text in more_texts:
             yield line
             line = [(span, text)]
     yield line
 
 
 def _kind(span: Span) -> str:
-    # In the file of a record it may be any text.
+    # A record from a file may have any text as its kind.
     return visible(span.kind, one_line=True)
 
 
@@ -205,53 +210,55 @@ def _source(span: Span) -> str:
     return visible(fitted_source(str(span.source), WIDEST), one_line=True)
 
 
-def _broken(runs: Runs, room: int) -> Iterator[Runs]:
-    """Yield the texts of a row in rows of at most ``room`` columns, broken after a word."""
+def _broken(runs: Runs, free_columns: int) -> Iterator[Runs]:
+    """Yield the texts of a row in rows of at most ``free_columns``, broken after a word."""
     line: Runs = []
-    free = room
+    free_in_row = free_columns
     for text, kind in runs:
         rest = len(text) - LONGEST
-        shown = f"{text[:LONGEST]}… {rest:,} more characters" if rest > 0 else text
-        for word in _words(shown, room):
-            if columns(word.rstrip()) > free and line:
-                # Colours would keep a space at the end of a row.
+        cut_text = f"{text[:LONGEST]}… {rest:,} more characters" if rest > 0 else text
+        for word in _words(cut_text, free_columns):
+            if columns(word.rstrip()) > free_in_row and line:
+                # Remove the space at the end of a row: later, the code of a style comes after it.
                 yield [*line[:-1], (line[-1][0].rstrip(), line[-1][1])]
-                line, free = [], room
+                line, free_in_row = [], free_columns
             line.append((word, kind))
-            free -= columns(word)
+            free_in_row -= columns(word)
     if line:
         line[-1] = (line[-1][0].rstrip(), line[-1][1])
     yield line
 
 
-def _words(text: str, room: int) -> Iterator[str]:
-    """Yield the words of a text with the space after each; a long one in pieces."""
+def _words(text: str, free_columns: int) -> Iterator[str]:
+    """Yield the words of a text, each with the space after it; a long word in pieces."""
     for word in text.replace(" ", " \0").split("\0"):
         rest = word
-        while columns(rest.rstrip()) > room:
-            cut = sum(1 for end in range(1, room + 1) if columns(rest[:end]) <= room)
+        while columns(rest.rstrip()) > free_columns:
+            cut = sum(
+                1 for end in range(1, free_columns + 1) if columns(rest[:end]) <= free_columns
+            )
             yield rest[:cut]
             rest = rest[cut:]
         if rest:
             yield rest
 
 
-# A request as Markdown: escaped, and every text in a code block that it cannot close.
+# A request as Markdown: labels are escaped, and a text is in a code block that it cannot close.
 
 
 def markdown_view(view: RequestView) -> str:
-    """Return the cards of a request, each a part that can be opened and closed."""
+    """Return the cards of a request as Markdown; each can be opened and closed."""
     cards = (*view.notes(), *view.cards())
-    return "\n\n".join([f"<p>{_line(view.summary)}</p>", *map(_part, cards)])
+    return "\n\n".join([f"<p>{_line(view.summary)}</p>", *map(_details, cards)])
 
 
-def _part(card: Card) -> str:
+def _details(card: Card) -> str:
     title = f"<b>{_line(card.heading)}</b> {_line(card.name)}".rstrip()
     is_open = "" if card.what == "tool definition" else " open"
     if card.dropped is not None:
         title, is_open = f"{title} {_line(card.why)}", ""
     pieces = [f"<details{is_open}>\n<summary>{title}</summary>", *map(_piece, card.pieces)]
-    return "\n\n".join([*pieces, *map(_part, card.inside), "</details>"])
+    return "\n\n".join([*pieces, *map(_details, card.dropped_inside), "</details>"])
 
 
 def _piece(piece: Piece) -> str:
@@ -262,5 +269,5 @@ def _piece(piece: Piece) -> str:
 
 
 def _line(text: str) -> str:
-    # In an HTML block only HTML has to be escaped; it ends with the first empty line.
+    # In an HTML block of Markdown, only HTML must be escaped. An empty line would end the block.
     return escape(visible(text, one_line=True))

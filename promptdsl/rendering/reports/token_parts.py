@@ -1,7 +1,8 @@
 """The parts of a request and their tokens, in document order.
 
-The tokens of the parts of a text add up to those of the text. The pieces of a text, counted alone,
-have a slightly different sum: the difference is spread over them.
+Read :class:`TokenPart` first, then :class:`Ledger`, which makes the list. The tokens of the parts
+of a text must add up to those of the text. But if the pieces of a text are counted alone, their sum
+differs slightly. ``_spread`` spreads the difference over them.
 """
 
 from bisect import bisect_left
@@ -53,11 +54,11 @@ from promptdsl.tree.turn_nodes import (
 )
 
 INLINE = (TextNode, ValueNode, TrustedTextNode, VerbatimNode)
-"""The nodes that are text without other parts in it."""
+"""The classes of nodes that are text without containers in it."""
 
 
 def name_of(node: Node) -> str:
-    """Return the name of a node in a report, a word or two."""
+    """Return the name of a node in a report: one or two words."""
     match node:
         case MergedNode():
             return f"{described(node)} (merged)"
@@ -82,25 +83,28 @@ def name_of(node: Node) -> str:
     return name
 
 
-def mark_in(message: Message) -> Cache | None:
+def cache_mark_in(message: Message) -> Cache | None:
     """Return the last cache mark in a message."""
     if message._plain is not None:
         return None
-    marks = (getattr(block, "cache", None) for block in reversed(message.content))
-    return next((mark for mark in marks if mark is not None), None)
+    cache_marks = (getattr(block, "cache", None) for block in reversed(message.content))
+    return next((cache_mark for cache_mark in cache_marks if cache_mark is not None), None)
 
 
 @attrs.frozen
 class TokenPart:
     """A part of a request and its tokens, those of all parts in it included.
 
-    ``depth`` is 0 for a part directly in the request. ``what`` names the part, ``path`` is its
-    address, ``source`` the line that wrote it. ``cache`` is the cache mark after it. ``dropped`` is
-    the reason it was left out; then its tokens are in no other part. ``library`` is the section of
-    a library that it is in, the innermost. ``message`` are the indices of the first and the last
-    message that it is in, ``None`` for a part that is in no message, such as a tool.
-    ``assumed`` is ``"size"`` where the size of a picture in it is not known, so that the largest is
-    counted.
+    - ``depth``: 0 for a part directly in the request.
+    - ``what``: the name of the part. ``path``: its address.
+    - ``source``: the line that wrote it.
+    - ``cache``: the cache mark after it.
+    - ``dropped``: the reason why it is not sent. Its tokens are in no other part then.
+    - ``library``: the innermost section of a library that it is in.
+    - ``message``: the indices of the first and the last message that it is in; ``None`` for a part
+      that is in no message, such as a tool.
+    - ``assumed``: ``"size"`` if the size of a picture in it is not known. The largest size is
+      counted then.
 
     >>> from promptdsl import Section, System, render
     >>> report = render(System(Section("role", "You help.")), counter=len).tokens
@@ -122,7 +126,10 @@ class TokenPart:
 
 @attrs.define(eq=False)
 class Ledger:
-    """The parts of a request, and their tokens by section and by the author's line."""
+    """The list of the parts of a request, and the tokens of each section and each line.
+
+    ``messages`` are the tokens of each message.
+    """
 
     report_input: ReportInput
     messages: Sequence[int]
@@ -133,18 +140,21 @@ class Ledger:
     sources: dict[Source, int] = attrs.field(factory=dict[Source, int])
 
     def charge(self, source: Source | None, tokens: int) -> None:
-        """Add tokens to those of a line of the author."""
+        """Add tokens to those of a line of the author's code."""
         if source is not None and tokens:
             self.sources[source] = self.sources.get(source, 0) + tokens
 
     def add_tools(self, total: int) -> None:
-        """Add the tools and the output schema that are sent, which a request begins with."""
-        sent, tokens = self.report_input.equipped, self.report_input.tokens
-        output = sent.output
+        """Add the tools and the output schema that are sent; a request begins with these.
+
+        ``total`` are the tokens of all of them.
+        """
+        prompt, tokens = self.report_input.equipped, self.report_input.tokens
+        output = prompt.output
         output_format = output_tokens(output, tokens) if output else 0
-        if sent.tools:
+        if prompt.tools:
             self.parts.append(TokenPart(0, "tools", "", total - output_format))
-            for tool in sent.tools:
+            for tool in prompt.tools:
                 self._add_tool(tool)
             frame = tools_frame(self.report_input.facts)
             self.parts.append(TokenPart(1, TOOLS_TEXT, "", frame))
@@ -161,73 +171,80 @@ class Ledger:
         self.charge(tool.source, count)
 
     def add_messages(self) -> None:
-        """Add a part for every message, with the parts in it."""
+        """Add a part for every turn and history, and the parts in them."""
         report_input = self.report_input
-        first = 0
-        before: Node | None = None
+        first_message = 0
+        previous: Node | None = None
         for node, entry in zip(report_input.tree.content, report_input.timeline(), strict=True):
             if isinstance(node, RecordedNode):
-                # A line that runs again writes another history, which begins at its first message.
+                # A line that runs twice writes two histories: the second begins at a lower index.
                 continues = (
-                    isinstance(before, RecordedNode)
-                    and before._at == node._at
-                    and node.start >= before.start + len(before.items)
+                    isinstance(previous, RecordedNode)
+                    and previous._at == node._at
+                    and node.start >= previous.start + len(previous.items)
                 )
-                self._add_history(node, first, continues=continues)
-            elif entry.messages > first:
-                self._add_turn(node, entry, first)
-            first, before = entry.messages, node
+                self._add_history(node, first_message, continues=continues)
+            elif entry.messages > first_message:
+                self._add_turn(node, entry, first_message)
+            first_message, previous = entry.messages, node
 
-    def _add_history(self, node: RecordedNode, first: int, *, continues: bool) -> None:
-        """Add a history, or more messages of the last history."""
-        source, end = node.source, first + len(node.items)
-        total = sum(self.messages[first:end])
+    def _add_history(self, node: RecordedNode, first_message: int, *, continues: bool) -> None:
+        """Add a history, or with ``continues`` more messages of the last history."""
+        source, end = node.source, first_message + len(node.items)
+        total = sum(self.messages[first_message:end])
         if continues:
             index = max(index for index, part in enumerate(self.parts) if not part.depth)
             history = self.parts[index]
-            messages = (history.message or (first, end))[0], end - 1
+            messages = (history.message or (first_message, end))[0], end - 1
             total_tokens = history.tokens + total
             self.parts[index] = attrs.evolve(history, tokens=total_tokens, message=messages)
             self.nodes.append((node, index))
         else:
-            messages = first, end - 1
+            messages = first_message, end - 1
             self.nodes.append((node, len(self.parts)))
             self.parts.append(TokenPart(0, "history", "history", total, source, message=messages))
         self.charge(source, total)
-        for number, index in enumerate(range(first, end), node.start):
+        for position, index in enumerate(range(first_message, end), node.start):
             message = self.report_input.sent.messages[index]
-            name, mark = f"{message.role} message", mark_in(message)
-            tokens, path, span = self.messages[index], f"history[{number}]", (index, index)
+            name, cache_mark = f"{message.role} message", cache_mark_in(message)
+            tokens, path, span = self.messages[index], f"history[{position}]", (index, index)
             is_assumed = message._plain is None and any(map(assumes_size, message.content))
             size = "size" if is_assumed else None
-            rest = (source, mark, None, None, span, size)
+            rest = (source, cache_mark, None, None, span, size)
             self.parts.append(TokenPart(1, name, path, tokens, *rest))
 
-    def _add_turn(self, node: Node, entry: TimelineEntry, first: int) -> None:
-        """Add a turn, with its turns if it is a merged turn."""
+    def _add_turn(self, node: Node, entry: TimelineEntry, first_message: int) -> None:
+        """Add a turn and the parts in it; a merged turn has its turns in it."""
         source = node.source
-        total = sum(self.messages[first : entry.messages])
-        span = first, entry.messages - 1
-        mark: Cache | None = mark_of(node.options)
-        if mark is None:
-            # The automatic cache marks may be after one of its messages, too.
-            sent, lowered = self.report_input.sent.messages, self.report_input.messages
-            placed = (n for n in range(first, entry.messages) if sent[n] is not lowered[n])
-            mark = next((mark_in(sent[number]) for number in placed), None)
+        total = sum(self.messages[first_message : entry.messages])
+        span = first_message, entry.messages - 1
+        cache_mark: Cache | None = mark_of(node.options)
+        if cache_mark is None:
+            # An automatic cache mark may be in one of its messages.
+            sent_messages, lowered_messages = (
+                self.report_input.sent.messages,
+                self.report_input.messages,
+            )
+            marked = (
+                n
+                for n in range(first_message, entry.messages)
+                if sent_messages[n] is not lowered_messages[n]
+            )
+            cache_mark = next((cache_mark_in(sent_messages[index]) for index in marked), None)
         if not isinstance(node, MergedNode):
             turn = entry.turns[0]
-            rest = (source, mark, None, turn.library, span)
+            rest = (source, cache_mark, None, turn.library, span)
             self.nodes.append((node, len(self.parts)))
             self.parts.append(TokenPart(0, name_of(node), turn.address, total, *rest))
             self.charge(source, total - self._add_nodes(turn, source, span, depth=1))
             return
-        self.parts.append(TokenPart(0, name_of(node), "", total, source, mark, message=span))
+        self.parts.append(TokenPart(0, name_of(node), "", total, source, cache_mark, message=span))
         tokens, facts = self.report_input.tokens, self.report_input.facts
         for turn in entry.turns:
             line, name = turn.node.source or source, name_of(turn.node)
-            mark = mark_of(turn.node.options)
+            cache_mark = mark_of(turn.node.options)
             count = sum(block_tokens(block, tokens, facts) for block in turn.blocks)
-            rest = (line, mark, None, turn.library, span)
+            rest = (line, cache_mark, None, turn.library, span)
             self.nodes.append((turn.node, len(self.parts)))
             self.parts.append(TokenPart(1, name, turn.address, count, *rest))
             self.charge(line, count - self._add_nodes(turn, line, span, depth=2))
@@ -237,12 +254,14 @@ class Ledger:
     def _add_nodes(
         self, turn: WrittenTurn, source: Source | None, span: tuple[int, int], *, depth: int
     ) -> int:
-        """Add the parts of a turn; return the tokens of those directly in it."""
+        """Add the nodes of a turn; return the tokens of the nodes directly in it."""
         tokens, facts = self.report_input.tokens, self.report_input.facts
-        # The tokens before every piece of each page: a result in the turn has its own page.
+        # By the id of a page: the tokens before each piece. A tool result has its own page.
         sums: dict[int, list[int]] = {}
-        assumed: set[tuple[int, int]] = set()
-        for page in {id(part.page): part.page for part in turn.nodes}.values():
+        assumed_pieces: set[tuple[int, int]] = set()
+        for page in {
+            id(written_node.page): written_node.page for written_node in turn.nodes
+        }.values():
             before = sums[id(page)] = [0]
             for segment in page.segments:
                 start = before[-1]
@@ -250,63 +269,68 @@ class Ledger:
                     before += [start + end for end in _piece_ends(segment.pieces, tokens)]
                 else:
                     if assumes_size(segment.block):
-                        assumed.add((id(page), len(before) - 1))
+                        assumed_pieces.add((id(page), len(before) - 1))
                     before.append(start + block_tokens(segment.block, tokens, facts))
         top = _CountedNode(depth - 1, source, 0)
         counted: dict[int, _CountedNode] = {}
         hidden = _hidden(turn.nodes)
-        for part in turn.nodes:
-            node, before = part.node, sums[id(part.page)]
-            around = top if part.around is None else counted[id(part.around)]
-            # An empty container may begin after all pieces there are.
-            end = min(part.end, len(before) - 1)
-            count = before[end] - before[min(part.start, end)]
-            around.inside += count
+        for written_node in turn.nodes:
+            node, before = written_node.node, sums[id(written_node.page)]
+            parent = top if written_node.parent is None else counted[id(written_node.parent)]
+            # An empty container may begin after the last piece.
+            end = min(written_node.end, len(before) - 1)
+            count = before[end] - before[min(written_node.start, end)]
+            parent.tokens_inside += count
             if isinstance(node, SectionNode):
-                self.sections[part.path] = self.sections.get(part.path, 0) + count
-            line = node.source or around.source
-            this = counted[id(part)] = _CountedNode(around.depth, line, count)
-            if id(part) not in hidden:
-                this.depth += 1
-                mark = mark_of(node.options)
+                self.sections[written_node.path] = self.sections.get(written_node.path, 0) + count
+            line = node.source or parent.source
+            counted_node = counted[id(written_node)] = _CountedNode(parent.depth, line, count)
+            if id(written_node) not in hidden:
+                counted_node.depth += 1
+                cache_mark = mark_of(node.options)
                 if isinstance(node, CacheBreakpointNode):
-                    mark = node.ttl or "default"
-                name, library = name_of(node), part.library
+                    cache_mark = node.ttl or "default"
+                name, library = name_of(node), written_node.library
                 if isinstance(node, ComponentNode) and node.section is not None:
                     name = str(node.section)
-                rest = (line, mark, None, library, span)
+                rest = (line, cache_mark, None, library, span)
                 self.nodes.append((node, len(self.parts)))
                 size = None
-                if isinstance(node, MediaNode) and (id(part.page), part.start) in assumed:
+                if (
+                    isinstance(node, MediaNode)
+                    and (id(written_node.page), written_node.start) in assumed_pieces
+                ):
                     size = "size"
-                token_part = TokenPart(this.depth, name, part.path, count, *rest, assumed=size)
+                token_part = TokenPart(
+                    counted_node.depth, name, written_node.path, count, *rest, assumed=size
+                )
                 self.parts.append(token_part)
-        for this in counted.values():
-            self.charge(this.source, this.tokens - this.inside)
-        return top.inside
+        for counted_node in counted.values():
+            self.charge(counted_node.source, counted_node.tokens - counted_node.tokens_inside)
+        return top.tokens_inside
 
 
 @attrs.define(eq=False)
 class _CountedNode:
-    """A node with its tokens; ``inside`` are those of the nodes directly in it."""
+    """A node with its tokens; ``tokens_inside`` are those of the nodes directly in it."""
 
     depth: int
     source: Source | None
     tokens: int
-    inside: int = 0
+    tokens_inside: int = 0
 
 
-def _hidden(parts: Sequence[WrittenNode]) -> set[int]:
+def _hidden(nodes: Sequence[WrittenNode]) -> set[int]:
     """Return the ids of nodes that are not listed: fragments, fences, text without siblings."""
     siblings: dict[int, int] = {}
-    for part in parts:
-        siblings[id(part.around)] = siblings.get(id(part.around), 0) + 1
+    for node in nodes:
+        siblings[id(node.parent)] = siblings.get(id(node.parent), 0) + 1
     return {
-        id(part)
-        for part in parts
-        if isinstance(part.node, FenceNode)
-        or (isinstance(part.node, FragmentNode) and not isinstance(part.node, ComponentNode))
-        or (isinstance(part.node, INLINE) and siblings[id(part.around)] == 1)
+        id(node)
+        for node in nodes
+        if isinstance(node.node, FenceNode)
+        or (isinstance(node.node, FragmentNode) and not isinstance(node.node, ComponentNode))
+        or (isinstance(node.node, INLINE) and siblings[id(node.parent)] == 1)
     }
 
 
@@ -327,7 +351,7 @@ def span_tokens(
 
 
 def _piece_ends(pieces: Sequence[WrittenPiece], tokens: Tokens) -> Iterator[int]:
-    """Yield the tokens up to the end of every piece: those of the spans in it."""
+    """Yield the tokens up to the end of every piece, as the sum of the spans up to there."""
     text = "".join([piece.text for piece in pieces])
     ends = [0, *accumulate(run.length for run, _ in joined(pieces))]
     counted = [0, *_spread([text[start:end] for start, end in pairwise(ends)], tokens)]
@@ -336,11 +360,11 @@ def _piece_ends(pieces: Sequence[WrittenPiece], tokens: Tokens) -> Iterator[int]
 
 
 def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:
-    """Yield the tokens up to the end of every piece, the last of which are those of the text."""
+    """Yield the tokens up to the end of every piece; the last number is that of the text."""
     total = tokens.of("".join(pieces))
     ends = [0]
     for piece, after in pairwise([*pieces, ""]):
-        # Counted with the white space after it, so that pieces add up.
+        # White space counts with the piece before it: counted alone, it may be one more token.
         counted = piece + after if after.isspace() else piece
         ends.append(ends[-1] + (0 if not piece or piece.isspace() else tokens.of(counted)))
     for end in ends[1:-1]:

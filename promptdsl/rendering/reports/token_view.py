@@ -1,6 +1,7 @@
-"""The tokens of a prompt: as text with a row for each of the largest parts, and as a report.
+"""The tokens of a request: the report ``rendered.tokens``, and its text with rows of parts.
 
-The view comes first, then the report that a user gets, and last the count of the total.
+First comes :class:`TokenView`, the text; then :class:`TokenReport`, which a user gets; last
+``total_of``, which counts the total.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,34 +36,34 @@ from promptdsl.tokens import Count, Tokens
 from promptdsl.tokens.count import EXACT
 from promptdsl.tokens.payloads import OWN, REPLY, entry_tokens, has_media, label_of, message_tokens
 
-# Text, terminals and notebooks show the same rows: those of ``token_rows``.
+# Text, terminals and notebooks show the same rows: ``token_rows`` chooses them.
 
 MOST = 20
-"""The most rows of parts that are shown."""
+"""The maximum number of rows of parts that are shown."""
 MOST_DROPPED = 6
-"""How many of them may be dropped parts."""
+"""The maximum number of rows of dropped parts among them."""
 BAR = 10
-"""The width of the bar of all tokens, in characters."""
+"""The width of the bar for a share of 100 %, in characters."""
 _GAP = "  "
 """The space between two columns of a row."""
 _SHARE = len("100.0%")
-_FIGURES = _SHARE + len(_GAP) + BAR
-"""The width of the share and the bar of a row; a dropped part has a word there."""
+_SHARE_AND_BAR = _SHARE + len(_GAP) + BAR
+"""The width of the share and the bar of a row; a dropped part has the word "dropped" there."""
 DEEPEST = 40
-"""The deepest level with more indentation, so that the output does not grow quadratically."""
+"""The deepest level that is indented more, so that the output does not grow quadratically."""
 WIDEST = 60
-"""The widest name that is padded, in characters."""
+"""The maximum width of the column of names, in columns of a terminal."""
 LEAST_SOURCE = 18
-"""The most columns of a terminal that are kept for the source of a row."""
+"""The columns of a terminal that are reserved for the source of a row, if it needs so many."""
 LITTLE = 8
-"""The tokens around a part that do not count as a text of their own: a frame, a title."""
+"""So few tokens around a part are only its frame or title, not a text of their own."""
 ASSUMED = "size not known: the largest is assumed"
 
 
 class TokenRow(NamedTuple):
-    """A row of a view: a part, or several in each other that have no other parts.
+    """A row of a view: a part, or several nested parts that share the row.
 
-    ``note`` is the reason of a dropped part, or how the size of a picture was counted.
+    ``note`` is the reason why a part was dropped, or how the size of a picture was counted.
     """
 
     depth: int
@@ -75,7 +76,7 @@ class TokenRow(NamedTuple):
 
 @attrs.frozen(eq=False)
 class TokenView:
-    """The tokens of a request: what all views of them show. ``parts`` are all of its parts."""
+    """What views show of the tokens of a request; ``parts`` are all of its parts."""
 
     total: int
     label: str
@@ -84,11 +85,10 @@ class TokenView:
     budget: BudgetUse | None
     parts: Sequence[TokenPart]
     notes: Sequence[str] = ()
-    """A line for each dropped part with a note: the name of the part, and what the step of its cut
-    costs, or the tokens that it lacks to come back."""
+    """A line for each dropped part with a note: its name, and the note of ``Dropped``."""
 
     def size(self) -> str:
-        """Return the total in words, and that it is an estimate if it is one."""
+        """Return the total in words, with "about" for an estimate."""
         if not self.label.startswith("estimate"):
             return f"{self.total:,} tokens: {on_one_line(self.label)}"
         if self.typical is None:
@@ -108,63 +108,66 @@ class TokenView:
         width: int | None = None,
         strike: bool = False,
     ) -> str:
-        """Return the budget, the total, and the rows of ``parts``, all by default.
+        """Return the budget, the total, and the rows of ``parts`` (by default of all parts).
 
-        Rows fit ``width`` columns: paths are cut from their left, then left out. Without it,
-        nothing is cut. With ``strike`` the names of dropped parts are struck through, by the codes
-        of a terminal.
+        Rows fit ``width`` columns: paths are first cut at their left, then left out. Without it,
+        nothing is cut. With ``strike``, the names of dropped parts are struck through (with the
+        codes of a terminal).
         """
         lines = [] if self.budget is None else [self.budget.line(), self.budget.bar()]
         lines.append(self.size())
         rows, rest = token_rows(self.parts if parts is None else parts, most)
         if rows:
             lines += ["", *_row_lines(rows, self.total, width, strike=strike)]
-        numbers = max((len(f"{row.tokens:,}") for row in rows), default=0)
-        lines += [f"{'…':>{numbers}}  {line}" for line in rest]
+        number_width = max((len(f"{row.tokens:,}") for row in rows), default=0)
+        lines += [f"{'…':>{number_width}}  {line}" for line in rest]
         dropped = [part.tokens for part in self.parts if part.dropped is not None]
         count = counted(len(dropped), "part", "parts")
-        last = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
-        last += [*map(on_one_line, self.notes), *([self.savings] if self.savings else [])]
-        return "\n".join([*lines, *([""] if last and rows else []), *last])
+        last_lines = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
+        last_lines += [*map(on_one_line, self.notes), *([self.savings] if self.savings else [])]
+        return "\n".join([*lines, *([""] if last_lines and rows else []), *last_lines])
 
 
 def token_rows(
-    parts: Sequence[TokenPart], most: int | None = MOST
+    parts: Sequence[TokenPart], limit: int | None = MOST
 ) -> tuple[list[TokenRow], list[str]]:
-    """Return the rows of the largest parts in written order, and lines about all others.
+    """Return the rows of the largest parts in document order, and lines about all other parts.
 
-    A part shares its row with the only part in it, if that is nearly all of it. Parts of no tokens
-    are left out.
+    A part shares its row with the only part in it, if that one has nearly all of its tokens. Parts
+    without tokens are left out.
     """
     groups = _grouped(parts)
-    chosen = {-1, *_chosen(groups, most)}
+    chosen = {-1, *_chosen(groups, limit)}
     rows: list[TokenRow] = []
-    sent: list[int] = []
-    dropped: list[int] = []
+    sizes: list[int] = []
+    dropped_sizes: list[int] = []
     depths: dict[int, int] = {-1: 0}
     for index, group in enumerate(groups):
-        # The depth is the number of the rows around it that are shown.
-        depth = depths[group.around]
+        # The depth of a row is the number of shown rows around it.
+        depth = depths[group.parent]
         depths[index] = depth + (index in chosen)
         if index in chosen:
             rows.append(group.row(depth))
         elif group.is_dropped:
-            dropped.append(group.tokens)
-        elif group.around in chosen:
-            sent.append(group.tokens)
-    lines = [f"{len(sent):,} more: {sum(sent):,}, largest {max(sent):,}"] if sent else []
-    if dropped:
-        lines.append(f"{len(dropped):,} more dropped: {sum(dropped):,}, largest {max(dropped):,}")
+            dropped_sizes.append(group.tokens)
+        elif group.parent in chosen:
+            sizes.append(group.tokens)
+    lines = [f"{len(sizes):,} more: {sum(sizes):,}, largest {max(sizes):,}"] if sizes else []
+    if dropped_sizes:
+        largest = max(dropped_sizes)
+        lines.append(
+            f"{len(dropped_sizes):,} more dropped: {sum(dropped_sizes):,}, largest {largest:,}"
+        )
     return rows, lines
 
 
 @attrs.define(eq=False)
 class _Group:
-    """Parts that share a row, the outermost first; ``around`` is the index of the group around."""
+    """Parts that share a row, the outermost first; ``parent`` is the index of the group around."""
 
     parts: list[TokenPart]
     names: list[str]
-    around: int
+    parent: int
 
     @property
     def tokens(self) -> int:
@@ -188,7 +191,7 @@ class _Group:
 
 
 def _grouped(parts: Sequence[TokenPart]) -> list[_Group]:
-    """Return the parts by their rows, in their order."""
+    """Return the parts in groups, one for each row, in document order."""
     is_kept = [part.tokens > 0 or part.dropped is not None for part in parts]
     parents = _kept_parents(parts, is_kept)
     only_children = _only_children(parents, is_kept)
@@ -196,36 +199,36 @@ def _grouped(parts: Sequence[TokenPart]) -> list[_Group]:
     group_of = {-1: -1}
     for index, (part, name) in enumerate(zip(parts, _part_names(parts), strict=True)):
         parent = parents[index]
-        around = group_of[parent]
+        parent_group = group_of[parent]
         if not is_kept[index]:
-            group_of[index] = around
+            group_of[index] = parent_group
             if part.cache and groups:
-                # The mark of a breakpoint stands after the part before it.
+                # The cache mark of a breakpoint is shown at the part before it.
                 groups[-1].names[-1] += _cached(part)
             continue
         is_only = only_children[parent] == index and part.dropped is None
-        if is_only and around >= 0 and _is_nearly_all(part, parts[parent]):
-            groups[around].parts.append(part)
-            groups[around].names.append(name)
-            group_of[index] = around
+        if is_only and parent_group >= 0 and _is_nearly_all(part, parts[parent]):
+            groups[parent_group].parts.append(part)
+            groups[parent_group].names.append(name)
+            group_of[index] = parent_group
         else:
             group_of[index] = len(groups)
-            groups.append(_Group([part], [name], around))
+            groups.append(_Group([part], [name], parent_group))
     return groups
 
 
 def _kept_parents(parts: Sequence[TokenPart], is_kept: Sequence[bool]) -> list[int]:
-    """Return for each part the index of the kept part around it, -1 for none."""
+    """Return, for each part, the index of the part around it that is not left out, or -1."""
     parents, _ = nested([part.depth for part in parts])
     for index, parent in enumerate(parents):
-        # The parts in one that is left out stand in the part around that.
+        # If the part around it is left out, take the part around that one.
         if parent >= 0 and not is_kept[parent]:
             parents[index] = parents[parent]
     return parents
 
 
 def _only_children(parents: Sequence[int], is_kept: Sequence[bool]) -> dict[int, int]:
-    """Return by parent the index of the only kept part in it, -1 if there are several."""
+    """Return, by parent, the index of its only child that is not left out, or -1 for several."""
     only_children: dict[int, int] = {}
     for index, parent in enumerate(parents):
         if is_kept[index]:
@@ -234,32 +237,32 @@ def _only_children(parents: Sequence[int], is_kept: Sequence[bool]) -> dict[int,
 
 
 def _is_nearly_all(part: TokenPart, outer: TokenPart) -> bool:
-    """Return whether the part around another has no text of its own, or little."""
+    """Return whether ``outer`` has no or little text besides the part in it."""
     return outer.dropped is None and outer.tokens - part.tokens <= max(LITTLE, outer.tokens / 10)
 
 
-def _chosen(groups: Sequence[_Group], most: int | None) -> set[int]:
-    """Return the indices of at most ``most`` groups that are shown.
+def _chosen(groups: Sequence[_Group], limit: int | None) -> set[int]:
+    """Return the indices of at most ``limit`` groups that are shown.
 
-    These are the largest dropped ones, and the largest of those that are sent, with those around
-    them.
+    These are the largest dropped groups, and the largest groups that are sent, with the groups
+    around them.
     """
-    if most is None or len(groups) <= most:
+    if limit is None or len(groups) <= limit:
         return {*range(len(groups))}
     dropped = [index for index, group in enumerate(groups) if group.is_dropped]
-    most_dropped = min(MOST_DROPPED, most)
-    chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:most_dropped]}
+    dropped_limit = min(MOST_DROPPED, limit)
+    chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:dropped_limit]}
     sizes: dict[int, int] = {}
     for index, group in enumerate(groups):
         if not group.is_dropped:
-            # A group counts as no larger than the one around it, so the outer one is chosen first.
-            sizes[index] = min(group.tokens, sizes.get(group.around, group.tokens))
+            # No group counts as larger than the group around it: so that one is chosen first.
+            sizes[index] = min(group.tokens, sizes.get(group.parent, group.tokens))
     largest = sorted(sizes, key=lambda index: -sizes[index])
-    return chosen | {*largest[: most - len(chosen)]}
+    return chosen | {*largest[: limit - len(chosen)]}
 
 
 def _part_names(parts: Sequence[TokenPart]) -> Iterator[str]:
-    """Yield the names of parts, with the address where the name does not contain it."""
+    """Yield the names of parts, with the address if the name does not contain it."""
     paths: list[str] = []
     for part in parts:
         del paths[part.depth :]
@@ -285,10 +288,10 @@ def _cached(part: TokenPart) -> str:
 
 def _cut_name(name: str, width: int) -> str:
     """Return a name of at most ``width`` columns; its cache mark is kept."""
-    start, bracket, mark = name.rpartition(" [")
-    if columns(name) <= width or not mark.startswith("cached") or len(mark) + 4 > width:
+    start, bracket, cache_mark = name.rpartition(" [")
+    if columns(name) <= width or not cache_mark.startswith("cached") or len(cache_mark) + 4 > width:
         return cut_to(name, width)
-    return cut_to(start, width - len(bracket + mark)) + bracket + mark
+    return cut_to(start, width - len(bracket + cache_mark)) + bracket + cache_mark
 
 
 def _row_lines(
@@ -297,54 +300,58 @@ def _row_lines(
     """Yield rows as lines of text: the tokens, the share, a bar, the name, the source, the note."""
     names = ["  " * min(row.depth, DEEPEST) + row.name for row in rows]
     number_width = max(len(f"{row.tokens:,}") for row in rows)
-    name_start = number_width + len(_GAP) + _FIGURES + len(_GAP)
+    name_start = number_width + len(_GAP) + _SHARE_AND_BAR + len(_GAP)
     name_width = min(max(map(columns, names)), WIDEST)
     if width is not None:
         source_width = min(file_columns(row.source for row in rows), LEAST_SOURCE)
         name_width = min(name_width, max(width - name_start - len(_GAP) - source_width, 12))
-        # The name of a row with nothing after it may be as wide as the line.
+        # If nothing follows the name, it may be as wide as the rest of the line.
         widths = [name_width if row.source or row.note else width - name_start for row in rows]
-        names = [_cut_name(name, most) for name, most in zip(names, widths, strict=True)]
+        names = [
+            _cut_name(name, name_limit) for name, name_limit in zip(names, widths, strict=True)
+        ]
     for row, name in zip(rows, names, strict=True):
         padded = name + " " * (name_width - columns(name))
         if row.is_dropped:
-            figures = f"{'dropped':<{_FIGURES}}"
+            share_and_bar = f"{'dropped':<{_SHARE_AND_BAR}}"
             if strike:
                 padded = padded.replace(name.strip(), f"\x1b[9m{name.strip()}\x1b[29m")
         else:
             share = row.tokens / total if total else 0
-            figures = f"{share:>{_SHARE}.1%}{_GAP}{eighths(share, BAR)}"
-        begin = _GAP.join((f"{row.tokens:>{number_width},}", figures, padded))
+            share_and_bar = f"{share:>{_SHARE}.1%}{_GAP}{eighths(share, BAR)}"
+        begin = _GAP.join((f"{row.tokens:>{number_width},}", share_and_bar, padded))
         if width is None:
             yield _line(begin, row.source, row.note)
         else:
-            room = max(width - name_start - name_width - len(_GAP), 0)
-            yield from _fitted_lines(begin, row, room=room, indent=name_start, width=width)
+            free_columns = max(width - name_start - name_width - len(_GAP), 0)
+            yield from _fitted_lines(
+                begin, row, free_columns=free_columns, indent=name_start, width=width
+            )
 
 
 def _fitted_lines(
-    begin: str, row: TokenRow, *, room: int, indent: int, width: int
+    begin: str, row: TokenRow, *, free_columns: int, indent: int, width: int
 ) -> Iterator[str]:
-    """Yield the line of a row that ends with its source and its note, in ``room`` columns.
+    """Yield the line of a row; its source and its note must fit into ``free_columns``.
 
-    A note for which there is no room has lines of its own, below the name.
+    A note that does not fit has lines of its own, below the name.
     """
-    source_room = room - len(_GAP) - columns(row.note)
-    if columns(row.source) <= source_room:
-        yield _line(begin, fitted_source(row.source, source_room), row.note)
+    source_columns = free_columns - len(_GAP) - columns(row.note)
+    if columns(row.source) <= source_columns:
+        yield _line(begin, fitted_source(row.source, source_columns), row.note)
         return
-    yield _line(begin, fitted_source(row.source, room))
+    yield _line(begin, fitted_source(row.source, free_columns))
     if row.note:
         margin = " " * min(indent, width // 2)
         note_width = width - len(margin)
         if not row.note.isascii():
-            # The characters of another script may have two columns each.
+            # Characters of other scripts may be two columns wide.
             note_width //= 2
         yield from (f"{margin}{line}" for line in wrap(row.note, note_width))
 
 
 def _line(*texts: str) -> str:
-    """Return the texts of a row that are not empty as a line."""
+    """Return the texts of a row as a line; empty texts are left out."""
     return _GAP.join(filter(None, texts)).rstrip()
 
 
@@ -354,9 +361,10 @@ def _line(*texts: str) -> str:
 def shown_parts(
     parts: Sequence[JsonDict], *, depth: int | None, largest_first: bool
 ) -> list[JsonDict]:
-    """Return the parts of ``depth`` levels of a record, in its order.
+    """Return the parts of a record down to ``depth`` levels, in document order.
 
-    With ``largest_first`` the largest of siblings is the first, and dropped ones are the last.
+    With ``largest_first``, siblings are sorted by their tokens, the largest first; dropped parts
+    come last.
     """
     if largest_first:
         children: dict[int, list[int]] = {}
@@ -364,24 +372,24 @@ def shown_parts(
         for index, parent in enumerate(parents):
             children.setdefault(parent, []).append(index)
         ordered: list[int] = []
-        waiting = [-1]
-        while waiting:
-            index = waiting.pop()
+        index_stack = [-1]
+        while index_stack:
+            index = index_stack.pop()
             ordered.append(index)
-            # The last index in the list is the next one that is taken.
+            # ``pop`` takes the last index of the stack first.
             keys = sorted(
                 ("dropped" not in parts[n], parts[n]["tokens"], -n) for n in children.get(index, ())
             )
-            waiting += [-key[2] for key in keys]
+            index_stack += [-key[2] for key in keys]
         parts = [parts[index] for index in ordered[1:]]
     return [part for part in parts if depth is None or part["depth"] < depth]
 
 
 class TokenReport:
-    """The tokens of a request and its parts; an estimate is rounded up, so that it is enough.
+    """The tokens of a request and its parts; an estimate is rounded up, to be on the safe side.
 
     ``total`` is counted at once, everything else when it is first read. ``str(report)`` shows
-    the budget, the largest parts and the dropped parts; on a terminal its lines fit the width.
+    the budget, the largest parts and the dropped parts; on a terminal, its lines fit the width.
 
     >>> from promptdsl import Timeline, User, render
     >>> report = render(Timeline(User("One two.")), counter=lambda text: len(text.split())).tokens
@@ -422,7 +430,7 @@ class TokenReport:
 
     @cached_property
     def tools(self) -> int:
-        """The tokens of the tools and of the output schema that are sent."""
+        """The tokens of the tools and the output schema that are sent."""
         return definition_tokens(
             self._report_input.equipped, self._tokens, self._report_input.facts
         )
@@ -431,8 +439,8 @@ class TokenReport:
     def frame(self) -> int:
         """The tokens of the target's own text, such as the frame of the reply.
 
-        Below 0, it is what the target saves, as one that joins messages; then ``parts`` leaves it
-        out.
+        A negative number is what the target saves, for example because it joins messages. Then
+        ``parts`` leaves it out.
         """
         return self.total - sum(self.messages) - self.tools
 
@@ -441,7 +449,7 @@ class TokenReport:
 
     @property
     def savings(self) -> str:
-        """The tokens that the target's own text saves, in words; empty where it saves nothing."""
+        """The tokens that the target's own text saves, in words; ``""`` if it saves nothing."""
         return f"{OWN} saves {-self.frame:,} tokens" if self.frame < 0 else ""
 
     @property
@@ -453,7 +461,7 @@ class TokenReport:
     def spans(self) -> tuple[int, ...]:
         """The tokens of each of ``rendered.spans()``, in the same order.
 
-        Those of the spans of one text add up to the tokens of the text.
+        The tokens of the spans of a text add up to the tokens of the text.
         """
         report_input = self._report_input
         return tuple(
@@ -464,22 +472,28 @@ class TokenReport:
 
     @property
     def sources(self) -> Mapping[Source, int]:
-        """The tokens by the line that wrote them: messages and tools."""
+        """The tokens of messages and tools, by the line that wrote them."""
         return MappingProxyType(self._ledger.sources)
 
     @cached_property
     def parts(self) -> tuple[TokenPart, ...]:
-        """All parts in the order of the request; dropped ones where their author wrote them."""
+        """All parts in the order of the request; dropped parts where their author wrote them."""
         return tuple(with_dropped(self._ledger.parts, self.placed))
 
     @cached_property
     def placed(self) -> tuple[PlacedPart, ...]:
-        """Where the dropped parts stood among the other parts."""
+        """The dropped parts, and where they were among the other parts."""
         ledger, stages = self._ledger, self._report_input.stages
         dropped = self._report_input.dropped()
-        written, fitted = stages["read"], stages["fit"]
+        written_tree, fitted_tree = stages["read"], stages["fit"]
         return tuple(
-            placed_parts(dropped, ledger.parts, ledger.nodes, written=written, fitted=fitted)
+            placed_parts(
+                dropped,
+                ledger.parts,
+                ledger.nodes,
+                written_tree=written_tree,
+                fitted_tree=fitted_tree,
+            )
         )
 
     @cached_property
@@ -493,7 +507,7 @@ class TokenReport:
 
     @cached_property
     def view(self) -> TokenView:
-        """What views of the tokens show."""
+        """What views show of the tokens."""
         budget = self._report_input.budget_use(self.total)
         noted = (part for part in self._report_input.dropped() if part.note)
         notes = [f"{named(part.what, part.path)}: {part.note}" for part in noted]
@@ -525,19 +539,19 @@ def total_of(payload: Payload, tokens: Tokens, facts: ModelFacts) -> tuple[int, 
 
 def _total(report_input: ReportInput, tokens: Tokens) -> tuple[int, str]:
     """Return the tokens that are sent, and a label for how exact the count is."""
-    sent, facts = report_input.sent, report_input.facts
+    prompt, facts = report_input.sent, report_input.facts
     if report_input.payload is not None:
         return total_of(report_input.payload, tokens, facts)
     counter = _LabelledTokens(tokens)
-    total = sum(message_tokens(message, counter, facts) for message in sent.messages)
-    total += definition_tokens(sent, counter, facts) + REPLY
-    attached = any(map(has_media, sent.messages))
-    equipped = bool(sent.tools or sent.output)
+    total = sum(message_tokens(message, counter, facts) for message in prompt.messages)
+    total += definition_tokens(prompt, counter, facts) + REPLY
+    attached = any(map(has_media, prompt.messages))
+    equipped = bool(prompt.tools or prompt.output)
     return total, label_of(counter.label, has_media=attached, has_tools=equipped)
 
 
 class _LabelledTokens(Tokens):
-    """A counter with the counts of another counter, and the label of its least exact count."""
+    """A counter that counts like another one; its label is that of the least exact count so far."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -557,7 +571,7 @@ class _LabelledTokens(Tokens):
 
 
 class _TypicalTokens(_LabelledTokens):
-    """A counter of the usual tokens of texts, without rounding up."""
+    """A counter of the usual tokens of texts; it does not round up."""
 
     def of(self, text: str, /) -> int:
         return self._tokens.typical(text)

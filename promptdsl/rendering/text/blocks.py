@@ -1,4 +1,4 @@
-"""Recorded blocks, made ready to be sent, and parts that hold data; the output schema as text."""
+"""Blocks made ready to be sent, and data as text: recorded blocks, JSON, code, output schemas."""
 
 import json
 import os
@@ -35,7 +35,7 @@ from promptdsl.messages.media_type import MediaSource, file_name
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputMode, OutputSchema
 from promptdsl.messages.read_blocks import text_block
-from promptdsl.rendering.text.encode import NoteLoss, StringRules, written
+from promptdsl.rendering.text.encode import NoteLoss, StringRules, valid_text
 from promptdsl.tree.masks import SYSTEM, TEXT
 from promptdsl.tree.node import DEFAULTS, Node, make
 from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, ValueNode, VerbatimNode
@@ -48,10 +48,10 @@ REQUEST = "Answer with one JSON value that fits this JSON schema, and with nothi
 
 
 def mode_of(node: OutputNode, facts: ModelFacts) -> tuple[OutputMode, str]:
-    """Return how the output schema is sent, and the reason if it is text of the prompt.
+    """Return how the output schema is sent, and the reason if it is sent as text of the prompt.
 
-    Raises :class:`OptionError` if the author wants a setting of the request, and the target takes
-    none.
+    Raises :class:`OptionError` if the author chose ``mode="native"`` (a setting of the request),
+    and the target takes none.
     """
     mode = node.schema.mode
     if mode == "prompted":
@@ -62,13 +62,13 @@ def mode_of(node: OutputNode, facts: ModelFacts) -> tuple[OutputMode, str]:
 
     why = why_not_native(node.schema, facts)
     if why and mode == "native":
-        fix = "leave mode out, so that it is sent as text where it has to be"
+        fix = "leave mode out: the schema is then sent as text if the target needs that"
         raise OptionError(f"Output(mode='native'): {why}", fix=fix, at=(node.source,))
     return ("prompted", why) if why else ("native", "")
 
 
 def prompted_text(output: OutputSchema) -> str:
-    """Return the text that asks for an answer that fits a schema; equal for equal schemas.
+    """Return the text that asks for an answer that fits a schema; equal schemas have equal texts.
 
     The schema is on one line, and has no tags.
     """
@@ -88,12 +88,12 @@ def prompted_turn(node: PromptedOutputNode) -> TurnNode:
     )
 
 
-# Recorded blocks, made ready to be sent, and the blocks of parts that hold data.
+# Recorded blocks, made ready to be sent.
 
 MediaRoots: TypeAlias = tuple[str | os.PathLike[str], ...]
 """The folders that data may name files in."""
 MediaLoader: TypeAlias = Callable[[str], bytes | bytearray | Awaitable[bytes | bytearray]]
-"""A function of the author's from an address to the bytes that are there."""
+"""A function of the author that returns the bytes at an address."""
 Replaced = Callable[[], object]
 """Called when a lone surrogate of a text was replaced."""
 
@@ -101,16 +101,16 @@ Replaced = Callable[[], object]
 def sendable(
     message: Message,
     node: Node,
-    number: int,
+    index: int,
     *,
     media_roots: MediaRoots,
     lost: list[tuple[Node, int]],
 ) -> tuple[Message, bool]:
-    """Return a recorded message whose blocks can be sent, and whether some are JSON or code.
+    """Return a recorded message whose blocks can be sent, and whether it has JSON or code.
 
-    The message is the same object if nothing had to change; JSON and code become text later.
-    ``node`` is the recording and ``number`` the index of the message in it; both are noted in
-    ``lost`` when a lone surrogate was replaced.
+    The message is the same object if nothing had to change. JSON and code become text later.
+    ``node`` is the recording, ``index`` the index of the message in it. Both are appended to
+    ``lost`` for each block in which a lone surrogate was replaced.
     """
     content = message.content
     # Most blocks need nothing: calls, valid texts, and results that are one valid text.
@@ -124,7 +124,7 @@ def sendable(
             break
     else:
         return message, False
-    replaced = partial(lost.append, (node, number))
+    replaced = partial(lost.append, (node, index))
     blocks_to_send = tuple(
         sendable_block(block, media_roots=media_roots, replaced=replaced) for block in content
     )
@@ -150,13 +150,13 @@ def sendable_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced)
             sendable_block(inner, media_roots=media_roots, replaced=replaced)
             for inner in block.content
         )
-        same = all(map(is_, content, block.content))
-        return block if same else attrs.evolve(block, content=content)
+        is_unchanged = all(map(is_, content, block.content))
+        return block if is_unchanged else attrs.evolve(block, content=content)
     return block
 
 
 def with_bytes(block: MediaBlock, source: MediaSource) -> MediaBlock:
-    """Return an attachment with its bytes; a document without a title gets the name of its file."""
+    """Return an attachment with this source; a document without a title gets its file name."""
     if block.title is not None or not block.is_document:
         return attrs.evolve(block, source=source)
     return attrs.evolve(block, source=source, title=file_name(block.source.value) or None)
@@ -214,16 +214,16 @@ def data_block(node: JsonNode | CodeNode) -> DataBlock:
 def code_of(node: CodeNode) -> str:
     """Return source code as it was written, without encoding."""
     texts: list[str] = []
-    for part in node.content:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, ValueNode | TrustedTextNode):
-            texts.append(part.text)
+    for child in node.content:
+        if isinstance(child, str):
+            texts.append(child)
+        elif isinstance(child, ValueNode | TrustedTextNode):
+            texts.append(child.text)
     return "".join(texts)
 
 
 def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None:
-    """Return the text that an author's function gives a block, ``None`` for the default text."""
+    """Return the text that the author's ``format_block`` returns, ``None`` for the default text."""
     try:
         text = format_block(block)
     except Exception as error:
@@ -245,8 +245,8 @@ def is_text(message: Message) -> bool:
     if message._plain is not None:
         return True
     for block in message.content:
-        inner = block.content if isinstance(block, ToolResultBlock) else (block,)
-        if any(isinstance(part, DataBlock) for part in inner):
+        inner_blocks = block.content if isinstance(block, ToolResultBlock) else (block,)
+        if any(isinstance(inner_block, DataBlock) for inner_block in inner_blocks):
             return False
     return True
 
@@ -265,7 +265,7 @@ def as_text(
             return block
         text = None if format_block is None else formatted(block, format_block, at)
         if text is not None:
-            return text_block(written(text, note))
+            return text_block(valid_text(text, note))
         return text_block(default_text(block))
 
     return message.replace(content=tuple(map(reworded, message.content)))

@@ -1,6 +1,8 @@
-"""Strings of a part as text: dedented, encoded, and guarded.
+"""Strings and values as text: strings of the author are dedented and guarded, values encoded.
 
-The neighbours of a value come first: the author's text on its line, with which it could form a tag.
+Read ``texts_in`` first, near the end: it does all of this for one text. It asks ``Fences`` what a
+value may not contain, and ``AuthorText`` for the neighbours of a value: the author's text on its
+line, with which it could form a tag.
 """
 
 import re
@@ -41,7 +43,10 @@ from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
 # The neighbours of a value: the author's text on its line, with which it could form a tag.
 
 FARTHEST = 50
-"""The most texts and values that are read on either side of a value: many may share one line."""
+"""The maximum number of texts and values that are read on each side of a value.
+
+There is a limit because many values may share one line.
+"""
 _RAW = re.compile(rf"<(?:{'|'.join(RAW)})\b", re.IGNORECASE)
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
@@ -49,7 +54,10 @@ _UNSURE = re.compile(r"\s*<|[\s>*+\-.)\d]+(?:```|~~~)")
 
 
 class PartLines:
-    """The author's texts of a part, with ``None`` for each value; ``opening`` is before them."""
+    """The author's texts in one text, with ``None`` for each value; ``opening`` is before them.
+
+    It also knows whether these texts have code fences, comments or raw HTML elements.
+    """
 
     def __init__(self, texts: Sequence[str | None], opening: str) -> None:
         self.texts = texts
@@ -75,6 +83,7 @@ class PartLines:
         )
 
     def _before(self, index: int) -> tuple[str, str | None, bool]:
+        """Return ``before``, ``nearest`` and ``is_first`` of the neighbours."""
         line, nearest = "", None
         for text in reversed(self.texts[max(index - FARTHEST, 0) : index]):
             if text is None:
@@ -84,10 +93,11 @@ class PartLines:
             line = text[start:] + line
             if start:
                 return line, nearest, False
-        # If the line begins farther away than texts are read, the opening is not before it.
+        # If more than FARTHEST texts are before the value, its line may begin at an unread one.
         return (self.opening if index <= FARTHEST else "") + line, nearest, not line
 
     def _after(self, index: int) -> tuple[str, str | None]:
+        """Return ``after`` and ``until`` of the neighbours."""
         line, until = "", None
         for text in self.texts[index + 1 : index + 1 + FARTHEST]:
             if text is None:
@@ -101,58 +111,58 @@ class PartLines:
 
 
 def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
-    """Return the indexes of the values that are certainly in a code fence of the author's.
+    """Return the indexes of the values that are certainly in a code fence of the author.
 
-    Also return whether a code fence may be open at the end. A code fence begins at the very
-    beginning of a line of the author's text. Nothing is certain after these lines:
+    Also return whether a code fence may be open at the end. Only the very beginning of a line of
+    the author's text begins a code fence. These lines make all that follows uncertain:
 
-    - a line that may close the fence or not, because of a value in it;
-    - a line with a tag, which may begin HTML;
-    - a fence that is indented, or after a value, which may be empty.
+    - a line with a value in it that may close the fence or not;
+    - a line that begins with a tag, which may begin HTML;
+    - a line with a fence that is indented, or that follows a value, because that may be empty.
     """
     if not any(text and ("```" in text or "~~~" in text) for text in texts):  # the usual case
         return frozenset(), False
-    fence, number, inside = "", -1, set[int]()
+    fence, index, indexes_in_code = "", -1, set[int]()
     values = [index for index, text in enumerate(texts) if text is None]
     lines = "".join("\0" if text is None else text.replace("\0", " ") for text in texts)
     for line in lines.splitlines():
         for _ in range(line.count("\0")):
-            number += 1
+            index += 1
             if fence:
-                inside.add(values[number])
+                indexes_in_code.add(values[index])
         without_values = line.replace("\0", "")
         stripped = without_values.strip()
         if not fence:
             fence = _fence_of(line)
             # The values of the line may be empty.
             if _UNSURE.match(without_values) or fence != _fence_of(without_values):
-                return frozenset(inside), True
+                return frozenset(indexes_in_code), True
         elif stripped.startswith(fence) and not stripped.strip(fence[0]):
             if "\0" in line:
-                return frozenset(inside), True
+                return frozenset(indexes_in_code), True
             fence = ""
-    return frozenset(inside), bool(fence)
+    return frozenset(indexes_in_code), bool(fence)
 
 
 def _fence_of(line: str) -> str:
     """Return the fence that a line opens, or nothing."""
-    opened = _FENCE.match(line)
-    return opened[0] if opened else ""
+    match = _FENCE.match(line)
+    return match[0] if match else ""
 
 
-# Strings of a part as text: dedented, encoded, and guarded.
+# Strings and values as text: dedented, encoded, and guarded.
 #
 # No text may contain the tags and delimiters around it, so ``guard`` puts references in them. What
-# a value becomes depends on the author's text in the same part, and on a tag that the text directly
-# before it begins. It does not depend on another value.
+# a value becomes depends on the author's text around it, and on a tag that the text directly before
+# it begins. It does not depend on another value.
 
 
 class AuthorTags(NamedTuple):
     """The reserved tags of a turn or of all system content, and the code fences left open.
 
-    ``names`` are the tags that no value in a fence, a tag or instructions may contain, ``closed``
-    those that no value in a conversation may contain. ``opens_code`` is the number of texts that
-    may leave a code fence open.
+    ``names`` are the tags that no value in a fence, a tag or instructions may contain. ``closed``
+    are the tags that no value in a conversation may contain. ``opens_code`` is the number of texts
+    that may leave a code fence open.
     """
 
     names: frozenset[str] = frozenset()
@@ -160,7 +170,7 @@ class AuthorTags(NamedTuple):
     opens_code: int = 0
 
     def and_of(self, other: "AuthorTags") -> "AuthorTags":
-        """Return the tags of this and another text."""
+        """Return the tags of both, and the sum of their texts that may leave a code fence open."""
         names, closed = self.names | other.names, self.closed | other.closed
         return AuthorTags(names, closed, self.opens_code + other.opens_code)
 
@@ -174,11 +184,13 @@ Encoding = Literal["inline", "body", "none"]
 
 @attrs.frozen(cache_hash=True)
 class StringRules:
-    """The rules by which the strings in a part become text.
+    """The rules by which the strings in a container or turn become text.
 
-    - ``joined``: all parts form one text, with blank lines between them; otherwise each is a block.
+    - ``joined``: all its children form one text, with blank lines between them; otherwise each is
+      a block.
     - ``instruction``: a text that starts with a newline is dedented.
-    - ``values``: strings of the author are values, too.
+    - ``encoding``: how values are encoded, an :data:`Encoding`.
+    - ``values``: its strings are values, too (in a ``Grounding``).
     - ``literals``: the delimiters around the text that are not tags; in a guarded conversation all
       such delimiters.
     - ``guards``: the tags of all fences, in a guarded conversation only.
@@ -201,7 +213,7 @@ class StringRules:
         return "conversation" if self.encoding == "none" else "author"
 
     def in_text(self, *, tagged: bool) -> "StringRules":
-        """Return the rules for a part that is one text; in a tag its values are encoded."""
+        """Return the rules for a node that is one text; in a tag its values are encoded."""
         return _in_text(self, tagged, instruction=self.instruction)
 
     def in_section(self, *, tagged: bool) -> "StringRules":
@@ -209,7 +221,7 @@ class StringRules:
         return _in_text(self, tagged, instruction=not self.values)
 
     def encoded_by(self, encoding: BodyEncoding | None) -> "StringRules":
-        """Return the rules for a part with its own ``encoding`` of values, if it has one."""
+        """Return the rules for a node with this option ``encoding``; ``None`` changes nothing."""
         if encoding is None:
             return self
         full = encoding == "full"
@@ -227,21 +239,21 @@ FENCED = StringRules(joined=True, instruction=False)
 SPEECH = StringRules(joined=False, instruction=False, encoding="none")
 
 
-def text_of(part: Child) -> str:
-    """Return the text of a string or a value, ``""`` for another part."""
-    if isinstance(part, str):
-        return part
-    return part.text if isinstance(part, ValueNode | TrustedTextNode) else ""
+def text_of(child: Child) -> str:
+    """Return the text of a string, a value or trusted text, ``""`` for another node."""
+    if isinstance(child, str):
+        return child
+    return child.text if isinstance(child, ValueNode | TrustedTextNode) else ""
 
 
-def author_text_of(part: Child) -> str | None:
-    """Return the author's text of a part of a text, ``None`` for a value."""
-    return None if isinstance(part, ValueNode) else text_of(part)
+def author_text_of(child: Child) -> str | None:
+    """Return the text of a string or of trusted text, ``None`` for a value."""
+    return None if isinstance(child, ValueNode) else text_of(child)
 
 
-def is_value(part: Child, *, are_values: bool) -> bool:
-    """Return whether a part is a value; with ``are_values`` strings are."""
-    return are_values if isinstance(part, str) else isinstance(part, ValueNode)
+def is_value(child: Child, *, are_values: bool) -> bool:
+    """Return whether a child of a text is a value; with ``are_values`` its strings are values."""
+    return are_values if isinstance(child, str) else isinstance(child, ValueNode)
 
 
 _OPEN_TAG = re.compile(
@@ -254,57 +266,60 @@ _OPEN_TAG = re.compile(
 
 def _left_open(text: str) -> str:
     """Return the tag that a text leaves open, in short: ``<a``, ``<a=``, ``<a="``, or nothing."""
-    opened = _OPEN_TAG.search(text)
-    if opened is None:
+    match = _OPEN_TAG.search(text)
+    if match is None:
         return ""
-    if opened[1]:
-        return f"<a={opened[1]}"
+    if match[1]:
+        return f"<a={match[1]}"
     return "<a=" if text.rstrip().endswith("=") else "<a"
 
 
 class AuthorText:
-    """The author's texts in a part, read one after another; ``opening`` is before them on the line.
+    """The author's texts in one text, read one after another.
 
-    With ``are_values`` its strings are values, too. ``tag`` is the tag that is open at the end of
-    the text so far, in short, and ``begun`` the beginning of a tag there. ``before`` is the text
-    directly before the next value. ``has_less_than`` is whether there was a ``<``, ``has_bracket``
-    whether there was a bracket of any kind.
+    ``opening`` is before them on their first line. With ``are_values`` the strings are values, too.
+    The other attributes are about the text so far:
+
+    - ``tag``: the tag that is open at its end, in short: ``<a``, ``<a=``, ``<a="``, or nothing.
+    - ``tag_start``: the beginning of a tag at its end, such as ``</us``, or nothing.
+    - ``before``: the author's text directly before the next value, ``""`` after a value.
+    - ``has_less_than`` and ``has_bracket``: whether it has a ``<``, or a bracket of any kind.
     """
 
     __slots__ = (
         "_lines",
         "are_values",
         "before",
-        "begun",
+        "children",
         "has_bracket",
         "has_less_than",
         "opening",
-        "parts",
         "tag",
+        "tag_start",
     )
 
     def __init__(
-        self, parts: Sequence[Child], are_values: bool, opening: str, begun: str = ""
+        self, children: Sequence[Child], are_values: bool, opening: str, tag_start: str = ""
     ) -> None:
-        self.parts, self.are_values, self.opening = parts, are_values, opening
+        self.children, self.are_values, self.opening = children, are_values, opening
         self.tag = self.before = ""
-        self.begun, self.has_bracket, self.has_less_than = begun, bool(begun), False
+        self.tag_start, self.has_bracket, self.has_less_than = tag_start, bool(tag_start), False
         self._lines: PartLines | None = None
 
     def read(self, text: str) -> None:
-        """Read the next text of the author's."""
+        """Read the author's next text."""
         self.before = text
         self.has_bracket = self.has_bracket or has_bracket(text)
         if self.has_bracket:
             self.has_less_than = self.has_less_than or "<" in text
             self.tag = _left_open(self.tag + text)
-            self.begun = left_open(self.begun + text)
+            self.tag_start = left_open(self.tag_start + text)
 
     def pass_value(self) -> None:
         """Pass over the next value."""
         self.before = ""
         if self.tag == "<a=":
-            # The value is the value of the attribute: a quote after it opens no other value.
+            # The value is the attribute's value, without quotes: a quote after it opens none.
             self.tag = "<a"
 
     @property
@@ -313,8 +328,10 @@ class AuthorText:
         return self.tag.endswith(('"', "'"))
 
     def is_value(self, index: int) -> bool:
-        """Return whether the part with an index is a value; ``False`` after the last part."""
-        return index < len(self.parts) and is_value(self.parts[index], are_values=self.are_values)
+        """Return whether the child with an index is a value; ``False`` after the last child."""
+        return index < len(self.children) and is_value(
+            self.children[index], are_values=self.are_values
+        )
 
     @property
     def opens_code(self) -> bool:
@@ -324,13 +341,13 @@ class AuthorText:
     def neighbours(self, index: int) -> Neighbours:
         """Return the neighbours of the next value, which has this index."""
         neighbours = self._part_lines().neighbours(index)
-        return neighbours._replace(in_tag=bool(self.tag or self.begun))
+        return neighbours._replace(in_tag=bool(self.tag or self.tag_start))
 
     def _part_lines(self) -> PartLines:
         if self._lines is None:
             texts = [
-                None if self.is_value(number) else text_of(part)
-                for number, part in enumerate(self.parts)
+                None if self.is_value(index) else text_of(child)
+                for index, child in enumerate(self.children)
             ]
             self._lines = PartLines(texts, self.opening)
         return self._lines
@@ -345,22 +362,24 @@ def _inline_attribute(value: str) -> str:
 class Fences:
     """The fences and tags of a turn, by their folded names.
 
-    ``tags`` counts the tags that are open; author text inside may not close them. ``reserved`` are
-    the tags of the complete turn and of all fences, ``literals`` are the delimiters of the
-    configuration that are not tags. No value in a fence, a tag or instructions may contain these.
-    ``closed`` are the tags that the author's text of a conversation turn closes: no value there may
-    contain one. ``find`` returns both when the first value needs them, which is rare.
-
-    ``begun`` is the beginning of a tag at the end of the last text. ``begun_at`` is the number of
-    texts on the page then.
+    - ``tags``: the number of open tags of each name; author's text inside may not close them.
+    - ``reserved``: the tags of the complete turn and of all fences. No value in a fence, a tag or
+      instructions may contain them.
+    - ``literals``: the delimiters of the configuration that are not tags; the same holds for them.
+    - ``closed``: the tags that the author's text of a conversation turn closes. No value in a
+      conversation may contain them.
+    - ``find``: the function that returns ``reserved`` and ``closed``. It is called when the first
+      value needs them, which is rare.
+    - ``tag_start``: the beginning of a tag at the end of the last text, or nothing.
+    - ``page_count``: the number of texts and blocks on the page after the last text.
     """
 
     find: Callable[[], AuthorTags]
     literals: frozenset[str]
     tags: dict[str, int] = attrs.field(factory=new_dict)
-    begun: str = ""
-    begun_at: int = -1
-    _known_tags: AuthorTags | None = None
+    tag_start: str = ""
+    page_count: int = -1
+    _found_tags: AuthorTags | None = None
 
     @property
     def reserved(self) -> frozenset[str]:
@@ -373,15 +392,15 @@ class Fences:
         return self._author_tags().closed
 
     def _author_tags(self) -> AuthorTags:
-        if self._known_tags is None:
-            self._known_tags = self.find()
-        return self._known_tags
+        if self._found_tags is None:
+            self._found_tags = self.find()
+        return self._found_tags
 
     def neighbours(self, author: AuthorText, index: int) -> Neighbours:
-        """Return the neighbours of a value.
+        """Return the neighbours of the value with an index.
 
-        It is in code only if no other text leaves a code fence open: the code fence around the
-        value would end that one.
+        The value is in code only if no other text may leave a code fence open. Otherwise the code
+        fence before the value may be the end of that open one.
         """
         neighbours = author.neighbours(index)
         if neighbours.in_code and self._author_tags().opens_code > author.opens_code:
@@ -389,7 +408,7 @@ class Fences:
         return neighbours
 
     def open(self, names: Iterable[str]) -> None:
-        """Count tags that are opened, which are reserved."""
+        """Count tags that are opened."""
         for name in names:
             self.tags[name] = self.tags.get(name, 0) + 1
 
@@ -401,16 +420,16 @@ class Fences:
                 del self.tags[name]
 
     def guarded(self, text: str, rules: StringRules) -> str:
-        """Return author text with references in what could close a fence or tag around it."""
+        """Return author's text; what could close a fence or tag around it gets a reference."""
         text = guard(text, self.tags, rules.literals)
         return guard(text, rules.guards) if rules.guards else text
 
     def in_body(self, rules: StringRules) -> bool:
-        """Return whether values are in a fence or tag."""
+        """Return whether the values are in a fence or tag."""
         return rules.encoding == "body" or bool(self.tags)
 
     def encoded(self, value: str, rules: StringRules, encode: Callable[[str], str] | None) -> str:
-        """Return a value encoded by ``encode``, or for a fence or tag as the rules require."""
+        """Return a value encoded by ``encode``; without it, as the rules require in a fence."""
         literals = self.literals | rules.literals
         if encode is None and not rules.full:
             if not literals and PLAIN_LINE.match(value):
@@ -435,7 +454,7 @@ class Fences:
 
 
 def texts_in(
-    parts: tuple[Child, ...],
+    children: tuple[Child, ...],
     rules: StringRules,
     fences: Fences,
     note: NoteLoss,
@@ -449,72 +468,76 @@ def texts_in(
 
     Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
     end becomes a character reference. ``opening`` is before the text on its first line. ``follows``
-    is whether only white space is between this text and the one before.
+    says that only white space is between this text and the text before it.
     """
     if one_line:
         encode = field
     else:
-        parts = dedented(parts, rules)
+        children = dedented(children, rules)
     is_spoken, in_body = rules.encoding == "none", fences.in_body(rules)
-    author = AuthorText(parts, rules.values, opening, fences.begun if follows else "")
+    author = AuthorText(children, rules.values, opening, fences.tag_start if follows else "")
     texts: list[str] = []
     author_start = 0  # the number of texts up to the last value
-    for index, part in enumerate(parts):
-        if isinstance(part, str):
-            text, is_value = part, rules.values
+    for index, child in enumerate(children):
+        if isinstance(child, str):
+            text, is_value = child, rules.values
         else:
-            text, is_value = text_of(part), isinstance(part, ValueNode)
+            text, is_value = text_of(child), isinstance(child, ValueNode)
         if not is_value:
-            text = written(text, note)
+            text = valid_text(text, note)
             author.read(text)
             text = title(text) if one_line else text
             texts.append(fences.guarded(text, rules))
             continue
         if is_spoken:
-            text = written(text, note)
-            if author.begun or has_bracket(text):
-                text = guard_start(guard(text, fences.closed), author.begun, fences.closed)
+            text = valid_text(text, note)
+            if author.tag_start or has_bracket(text):
+                text = guard_start(guard(text, fences.closed), author.tag_start, fences.closed)
             texts.append(fences.guarded(text, rules))
             continue
-        notice((text,), note)
+        report_invisible((text,), note)
         if author_start < index and in_body:
             texts[author_start:] = _with_guarded_end(texts[author_start:], fences.reserved)
-            author.begun = ""
-        part_encode = encode
+            author.tag_start = ""
+        encode_value = encode
         if encode is None and author.in_quotes:
-            part_encode = field if in_body else _inline_attribute
-        if part_encode is not None or in_body:
-            text = fences.encoded(text, rules, part_encode)
+            encode_value = field if in_body else _inline_attribute
+        if encode_value is not None or in_body:
+            text = fences.encoded(text, rules, encode_value)
         else:
             text = fences.in_instructions(text, rules, author, index)
-        if author.begun:
-            text = guard_start(text, author.begun, fences.reserved)
+        if author.tag_start:
+            text = guard_start(text, author.tag_start, fences.reserved)
         texts.append(text)
         author_start = index + 1
         author.pass_value()
-    fences.begun = left_open("".join((*texts, "\n"))) if author.begun else ""
+    fences.tag_start = left_open("".join((*texts, "\n"))) if author.tag_start else ""
     return texts
 
 
-def kind_of(parts: Sequence[Child], texts: Sequence[str], rules: StringRules) -> PieceKind:
-    """Return the kind of a text that consists of these parts, each as one of the texts."""
-    if len(parts) == 1 and isinstance(parts[0], str) and not rules.values:
+def kind_of(children: Sequence[Child], texts: Sequence[str], rules: StringRules) -> PieceKind:
+    """Return the kind of a text that consists of ``children``; ``texts`` are what they became."""
+    if len(children) == 1 and isinstance(children[0], str) and not rules.values:
         return rules.kind
-    return partial(_runs, parts, [*map(len, texts)], rules)
+    return partial(_runs, children, [*map(len, texts)], rules)
 
 
-def _runs(parts: Sequence[Child], lengths: Sequence[int], rules: StringRules) -> Sequence[TextRun]:
-    return [*map(partial(_run, rules), parts, lengths)]
+def _runs(
+    children: Sequence[Child], lengths: Sequence[int], rules: StringRules
+) -> Sequence[TextRun]:
+    return [*map(partial(_run, rules), children, lengths)]
 
 
-def dedented(parts: tuple[Child, ...], rules: StringRules) -> tuple[Child, ...]:
-    """Return the parts of a text; instructions that start with a line end are dedented."""
-    is_indented = rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r")
-    return dedent_parts(parts) if is_indented else parts
+def dedented(children: tuple[Child, ...], rules: StringRules) -> tuple[Child, ...]:
+    """Return the children of a text; instructions that start with a line end are dedented."""
+    is_indented = (
+        rules.instruction and isinstance(children[0], str) and children[0][:1] in ("\n", "\r")
+    )
+    return dedent_parts(children) if is_indented else children
 
 
 def _with_guarded_end(texts: list[str], names: frozenset[str]) -> list[str]:
-    """Return the author's texts before a value, with references in a tag that their end begins."""
+    """Return the author's texts before a value; a tag that their end begins gets a reference."""
     before = "".join(texts)
     after = guard_end(before, names)
     if after == before:
@@ -524,21 +547,24 @@ def _with_guarded_end(texts: list[str], names: frozenset[str]) -> list[str]:
     return [after[end - run.length : end] for run, end in zip(runs, ends, strict=True)]
 
 
-def _run(rules: StringRules, part: Child, length: int) -> TextRun:
-    """Return the run of a string or value; in a conversation only a volatile value is a value."""
-    if not is_value(part, are_values=rules.values):
+def _run(rules: StringRules, child: Child, length: int) -> TextRun:
+    """Return the run of a string or value.
+
+    In a conversation only a volatile value keeps its kind: all other text is ``conversation``.
+    """
+    if not is_value(child, are_values=rules.values):
         return TextRun(length, rules.kind)
-    run = value_run(length, part)
+    run = value_run(length, child)
     is_spoken = rules.encoding == "none" and run.kind != "volatile"
     return run._replace(kind="conversation") if is_spoken else run
 
 
-LONE_SURROGATE = Loss("content", "a lone surrogate", "it is no character, U+FFFD is sent")
+LONE_SURROGATE = Loss("content", "a lone surrogate", "it is not a character, so U+FFFD is sent")
 """The loss of a lone surrogate in a text."""
 
 
-def written(text: str, note: NoteLoss) -> str:
-    """Return a text with U+FFFD for each lone surrogate, which is a loss."""
+def valid_text(text: str, note: NoteLoss) -> str:
+    """Return a text with U+FFFD for each lone surrogate; call ``note`` if there was one."""
     if text.isascii():
         return text
     text, changed = valid_unicode(text)
@@ -547,8 +573,8 @@ def written(text: str, note: NoteLoss) -> str:
     return text
 
 
-def notice(values: Iterable[str], note: NoteLoss) -> None:
-    """Report the invisible characters of encoded values."""
+def report_invisible(values: Iterable[str], note: NoteLoss) -> None:
+    """Report the invisible characters and control characters of values as hints."""
     for text in values:
         if text.isprintable():
             continue

@@ -1,6 +1,7 @@
 """The text formats, Markdown and XML: the text around the parts of a prompt.
 
-A format returns a frame for each container. ``TextFormat`` is either of the two formats.
+A format is a class with a method or attribute for each kind of node, which returns its frame
+(:class:`TextFrame`). ``TextFormat`` is either of the two formats.
 """
 
 from collections.abc import Mapping
@@ -17,14 +18,14 @@ from promptdsl.tree.part_nodes import FenceNode
 from promptdsl.tree.rewrite import covering
 
 BETWEEN = "\n\n"
-"""The text between two parts, where a container does not say otherwise."""
+"""The text between two parts, if their container has no other text for that."""
 
 
 class TextFrame(NamedTuple):
-    """The text around the parts of a container, and between them.
+    """The text around the children of a container, and between them.
 
     ``tags`` are the names of its tags, which no text inside may contain. ``between`` separates the
-    parts, ``prefix`` begins every further line. ``kind`` is the kind of its opening.
+    children. ``prefix`` begins every line but the first. ``kind`` is the kind of the opening.
     """
 
     open: str = ""
@@ -43,11 +44,11 @@ _SIGNS = tuple("#" * level + " " for level in range(DEEPEST + 1))
 _LIST = TextFrame(between="\n")
 _BOXES = ("[ ]", "[x]")
 _AFTER_LABEL = ("\n  ", " ")
-"""The text after a box or a label; before text alone there is no line end."""
+"""The text after a box or a label, by whether only text follows it: then there is no line end."""
 
 
 def title_line(title: str, level: int) -> str:
-    """Return the heading of a section; its frame has nothing else."""
+    """Return the heading of a section, which is its complete frame."""
     return f"{_SIGNS[min(level, DEEPEST)]}{title}\n"
 
 
@@ -60,7 +61,7 @@ class Markdown:
     checklist: TextFrame = _LIST
     quote: TextFrame = TextFrame("> ", prefix="> ")
     item_alone: TextFrame = TextFrame("- ", prefix="  ")
-    """The frame of an item without a list around it, because it has a format of its own."""
+    """The frame of an item whose list has another format, so that it has no list here."""
     json: TextFrame = NO_FRAME
 
     def section(self, id: str, title: str | None, level: int) -> TextFrame:
@@ -76,17 +77,17 @@ class Markdown:
         return _LIST
 
     def marker(self, *, ordered: bool, previous: str) -> str:
-        """Return ``-`` or ``.``; after a list of the same marker ``*`` or ``)``.
+        """Return ``-`` or ``.``; directly after a list with this marker, ``*`` or ``)``.
 
-        Another marker begins a new list (CommonMark 0.31, 5.3).
+        In CommonMark only another marker begins a new list (CommonMark 0.31, 5.3).
         """
         usual, other = ".)" if ordered else "-*"
         return other if previous == usual else usual
 
     def item(self, marker: str, number: int, *, done: bool | None, text_only: bool) -> TextFrame:
-        """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; further lines are indented.
+        """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; the other lines are indented.
 
-        Only text may follow a box on its line: any other part starts on the next line.
+        Only text may follow a box on its line. Any other part begins on the next line.
         """
         if marker in ".)":
             sign = f"{number}{marker} "
@@ -96,18 +97,18 @@ class Markdown:
         return TextFrame(f"{marker} {_BOXES[done]}{_AFTER_LABEL[text_only]}", prefix="  ")
 
     def example(self, *, text_only: bool) -> TextFrame:
-        """Return the frame of an example; text sides have no blank line between them."""
+        """Return the frame of an example; between sides of text alone there is no blank line."""
         return _LIST if text_only else NO_FRAME
 
     def side(self, name: str, *, text_only: bool) -> TextFrame:
-        """Return ``Input: `` or ``Output: ``; further lines are indented.
+        """Return ``Input: `` or ``Output: ``; the other lines are indented.
 
-        Parts other than text start on a line of their own, as all blocks of Markdown do.
+        Parts other than text begin on a line of their own, like all blocks of Markdown.
         """
         return TextFrame(f"{name.capitalize()}:{_AFTER_LABEL[text_only]}", prefix="  ")
 
     def code(self, text: str, language: str | None) -> TextFrame:
-        """Return a fence longer than any in the text."""
+        """Return a code fence that is longer than any in the text."""
         return TextFrame(*code_fences(text, language))
 
 
@@ -154,7 +155,7 @@ class Xml:
         return _XML_LISTS[ordered]
 
     def marker(self, *, ordered: bool, previous: str) -> str:
-        """Return nothing: an item is an element."""
+        """Return ``""``: an item is an element, without a marker."""
         return ""
 
     def item(self, marker: str, number: int, *, done: bool | None, text_only: bool) -> TextFrame:
@@ -184,7 +185,10 @@ FORMATS: Mapping[str, TextFormat] = {"markdown": MARKDOWN, "xml": XML}
 
 
 def line_in_fence(value: str, names: frozenset[str], literals: frozenset[str]) -> str:
-    """Return a value for one line or an attribute of a fence, without characters like brackets."""
+    """Return a value for one line or an attribute of a fence; no reserved tag can begin in it.
+
+    ``names`` are the reserved tags, ``literals`` the delimiters that it may not contain, either.
+    """
     encoded = field(value)
     if encoded.isascii() and not literals:  # it has no bracket of any kind
         return encoded
@@ -200,7 +204,11 @@ def fence(
     values: bool = False,
     raw_values: tuple[str, ...] = (),
 ) -> FenceNode:
-    """Return content between the two texts of a delimiter; only a default tag has attributes."""
+    """Return content between the two texts of a delimiter; only a default tag has attributes.
+
+    With ``values`` the strings of the content are values. ``raw_values`` are the values of the
+    attributes, not encoded.
+    """
     opening = delimiter.open
     if delimiter.kind == "default":
         opening = f"{opening[:-1]}{attributes}>"

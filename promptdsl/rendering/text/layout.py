@@ -1,6 +1,8 @@
 """The layout of a prompt: its turns, the nodes in them, and the pieces that each node wrote.
 
-Pieces come first: a report splits them into runs of one kind.
+Read :class:`Layout` first: while ``lower`` writes, it notes numbers in these flat lists.
+:class:`LayoutReader` makes objects of them when a report needs them: a :class:`WrittenTurn` has
+:class:`WrittenNode` objects, and a :class:`WrittenPage` with the pieces of its blocks.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,7 +23,7 @@ from promptdsl.tree.node import Node, walk
 from promptdsl.tree.part_nodes import SectionNode, ValueNode, VolatileNode
 from promptdsl.tree.turn_nodes import ComponentNode, ToolTurnNode, TurnNode
 
-# Pieces of text, which the layout of a prompt consists of; a report splits them into runs.
+# Pieces of text, and the runs of a piece: a piece with values in it has runs of several kinds.
 
 SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "conversation"]
 """The kind of a piece of output: text of the library around parts, or a kind of text in them."""
@@ -30,7 +32,8 @@ SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "convers
 class TextRun(NamedTuple):
     """Characters of a text that have one kind: their number, the kind, and a label.
 
-    A run begins at the end of the one before it. ``node`` is the value, if it has its own line.
+    A run begins where the run before it ends. ``node`` is the node of a value, which has a source
+    line; values that are no nodes, such as the cells of a table, have none.
     """
 
     length: int
@@ -44,7 +47,9 @@ PieceKind: TypeAlias = "SpanKind | Literal['gap'] | Callable[[], Sequence[TextRu
 
 
 NotedTurn: TypeAlias = "tuple[int, Node, str, int, tuple[Block, ...] | None, int, int]"
-"""A turn that was written. A plain tuple takes less time than one with names. Its fields are:
+"""A turn that was written, as a tuple: to make one takes less time than a ``NamedTuple``.
+
+Its fields are
 
 ``(entry, node, head, index, blocks, first_block, first_node)``
 
@@ -59,15 +64,15 @@ class Layout(NamedTuple):
     A piece is a text, or a block other than text, whose text is empty. ``lengths``, ``kinds`` and
     ``node_numbers`` have one item for each piece: the number of its characters, its kind, and the
     number of the node that wrote it (-1 for its turn).
-    ``nodes``, ``around`` and ``starts`` have one item for each node in a turn: the node, the number
-    of the node around it (-1 for its turn), and the number of pieces before it.
+    ``nodes``, ``parents`` and ``starts`` have one item for each node in a turn: the node, the
+    number of the node around it (-1 for its turn), and the number of pieces before it.
     """
 
     lengths: list[int]
     kinds: list[PieceKind]
     node_numbers: list[int]
     nodes: list[Node]
-    around: list[int]
+    parents: list[int]
     starts: list[int]
     ends: list[int]
     """The number of pieces up to the end of each block."""
@@ -77,14 +82,14 @@ class Layout(NamedTuple):
     """The number of blocks before the first one in a tool result, by the number of the result."""
     turns: list[NotedTurn]
     """The turns, without those of one string or one call."""
-    alone: dict[int, Node]
+    only_nodes: dict[int, Node]
     """The only node of a turn of one text or one call, by the number of its timeline entry."""
     entries: list[int]
     """The number of messages up to the end of each timeline entry."""
 
 
 def address_of(head: str, index: int) -> str:
-    """Return an address of its head and its index, which is -1 for none."""
+    """Return the address ``head[index]``, or ``head`` alone if the index is -1."""
     return head if index < 0 else f"{head}[{index}]"
 
 
@@ -124,7 +129,7 @@ def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -
 
 
 def guarded(runs: Iterable[TextRun], before: str, after: str) -> list[TextRun]:
-    """Return the runs of the text ``after``: ``before`` with references for some characters.
+    """Return the runs of ``after``: the text ``before`` with references for some characters.
 
     ``runs`` are those of ``before``.
     """
@@ -133,11 +138,11 @@ def guarded(runs: Iterable[TextRun], before: str, after: str) -> list[TextRun]:
     changed: list[TextRun] = []
     start = end = 0
     for run in runs:
-        first = end
+        start_after = end
         for character in before[start : start + run.length]:
             end = end + 1 if after[end] == character else after.index(";", end) + 1
         start += run.length
-        changed.append(run._replace(length=end - first))
+        changed.append(run._replace(length=end - start_after))
     return changed
 
 
@@ -145,41 +150,49 @@ def guarded(runs: Iterable[TextRun], before: str, after: str) -> list[TextRun]:
 
 
 Packed: TypeAlias = tuple[Layout, list[int], list[tuple[Any, ...]], dict[int, int]]  # Any: a turn
-"""A layout without nodes; the numbers of its nodes, its turns, and the only nodes of others."""
+"""A layout without nodes, and the nodes, turns and only nodes that were taken out of it.
+
+Each node in them is replaced by its index in the tree.
+"""
 
 
 def packed(layout: Layout, tree: Node) -> Packed:
-    """Return a layout with the numbers of nodes in a tree for nodes, and runs for functions."""
-    numbers = {id(node): number for number, (node, _) in enumerate(walk(tree))}
+    """Return a layout that can be pickled: without nodes, and with runs instead of functions."""
+    indexes = {id(node): index for index, (node, _) in enumerate(walk(tree))}
     kinds = [_packed_kind(kind) for kind in layout.kinds]
-    nodes = [numbers[id(node)] for node in layout.nodes]
-    turns = [(entry, numbers[id(node)], *others) for entry, node, *others in layout.turns]
-    alone = {entry: numbers[id(node)] for entry, node in layout.alone.items()}
-    return layout._replace(kinds=kinds, nodes=[], turns=[], alone={}), nodes, turns, alone
+    nodes = [indexes[id(node)] for node in layout.nodes]
+    turns = [
+        (entry, indexes[id(node)], *other_fields) for entry, node, *other_fields in layout.turns
+    ]
+    only_nodes = {entry: indexes[id(node)] for entry, node in layout.only_nodes.items()}
+    return layout._replace(kinds=kinds, nodes=[], turns=[], only_nodes={}), nodes, turns, only_nodes
 
 
 def _packed_kind(kind: PieceKind) -> PieceKind:
     return partial(list[TextRun], kind()) if callable(kind) else kind
 
 
-def unpacked(parts: Packed, tree: Node) -> Layout:
-    """Return the layout that was packed with a tree like this one."""
-    layout, numbers, turns, alone = parts
+def unpacked(packed_layout: Packed, tree: Node) -> Layout:
+    """Return the layout of a packed one; ``tree`` is a copy of the tree that it was packed with."""
+    layout, indexes, turns, only_nodes = packed_layout
     nodes = [node for node, _ in walk(tree)]
     return layout._replace(
-        nodes=[nodes[number] for number in numbers],
+        nodes=[nodes[index] for index in indexes],
         turns=[(turn[0], nodes[turn[1]], *turn[2:]) for turn in turns],
-        alone={entry: nodes[number] for entry, number in alone.items()},
+        only_nodes={entry: nodes[index] for entry, index in only_nodes.items()},
     )
 
 
 # The turns of a prompt, the nodes in them, and the pieces that each node wrote.
 #
-# ``lower`` notes the pieces in flat lists while it writes (:class:`Layout`). Here objects are made
-# of these lists, when a report needs them.
+# While ``lower`` writes, it notes the pieces in the flat lists of a :class:`Layout`. When a report
+# needs them, these classes make objects of the lists.
 
 LONGEST = 1_000
-"""The most characters of an address: without a limit, addresses grow with the square of depth."""
+"""The maximum length of an address, in characters; a section in a longer one has ``.../id``.
+
+Without a limit, the addresses of nested sections would grow with the square of the depth.
+"""
 
 
 class LayoutReader:
@@ -190,21 +203,22 @@ class LayoutReader:
         self.messages = messages
 
     def turns_of(self, entry: int) -> "list[WrittenTurn]":
-        """Return the turns of a timeline entry, which has this number."""
+        """Return the turns of the timeline entry with an index."""
         turns = self.layout.turns
         first = bisect_left(turns, entry, key=lambda turn: turn[0])
         end = bisect_right(turns, entry, key=lambda turn: turn[0])
-        return [self._turn(number) for number in range(first, end)]
+        return [self._turn(index) for index in range(first, end)]
 
-    def _turn(self, number: int) -> "WrittenTurn":
+    def _turn(self, index: int) -> "WrittenTurn":
+        """Return the turn with an index, with its page and its nodes."""
         layout = self.layout
-        entry, node, head, index, blocks, first_block, first_node = layout.turns[number]
+        entry, node, head, address_index, blocks, first_block, first_node = layout.turns[index]
         if blocks is None:
             blocks = self.messages[layout.entries[entry] - 1].content
         end_block, end_node = len(layout.ends), len(layout.nodes)
-        if number + 1 < len(layout.turns):
-            *_, end_block, end_node = layout.turns[number + 1]
-        turn = WrittenTurn(node, address_of(head, index), blocks, [], None, node.source)
+        if index + 1 < len(layout.turns):
+            *_, end_block, end_node = layout.turns[index + 1]
+        turn = WrittenTurn(node, address_of(head, address_index), blocks, [], None, node.source)
         if isinstance(node, TurnNode):  # a recorded message is sent unchanged
             # The blocks of a tool turn are in a result.
             content = _content(blocks[0]) if isinstance(node, ToolTurnNode) else blocks
@@ -216,8 +230,12 @@ class LayoutReader:
         return turn
 
     def _page(self, first: int, end: int, blocks: Sequence[Block]) -> "WrittenPage":
-        """Return the page of some blocks; blocks in a tool result are on another page in it."""
+        """Return the page of the blocks from ``first`` to before ``end``.
+
+        The blocks in a tool result have their own page, in ``results``.
+        """
         numbers: list[int] = []
+        # Backwards, because the blocks in a tool result were noted directly before it.
         while end > first:
             numbers.append(end - 1)
             end = self.layout.results.get(end - 1, end - 1)
@@ -225,8 +243,8 @@ class LayoutReader:
         for location, number in enumerate(page.numbers):
             page.pieces += self._pieces(number)
             if number in self.layout.results:
-                inside = self.layout.results[number]
-                page.results[location] = self._page(inside, number, _content(blocks[location]))
+                first_inner = self.layout.results[number]
+                page.results[location] = self._page(first_inner, number, _content(blocks[location]))
         return page
 
     def _pieces(self, block: int) -> range:
@@ -239,27 +257,30 @@ class LayoutReader:
     ) -> "dict[int, WrittenNode]":
         """Return the nodes in a turn by their numbers; ``outer`` is the page of the turn."""
         layout = self.layout
+        # By the number of a node: the page of its children. A tool result has its own page.
         pages = {-1: outer}
         for location, page in outer.results.items():
             result = self._pieces(outer.numbers[location])
             pages[layout.node_numbers[result[0]]] = page
         nodes: dict[int, WrittenNode] = {}
         for number in numbers:
-            above = layout.around[number]
-            page = pages[above]
+            parent_number = layout.parents[number]
+            page = pages[parent_number]
             pages.setdefault(number, page)
             start = bisect_left(page.pieces, layout.starts[number])
-            node, around = layout.nodes[number], nodes.get(above)
-            nodes[number] = written_node(node, turn, around, page, start=start)
+            node, parent = layout.nodes[number], nodes.get(parent_number)
+            nodes[number] = written_node(node, turn, parent, page, start=start)
+        # A node ends after the last piece that it wrote, or that a node in it wrote.
         for page in (outer, *outer.results.values()):
             for end, piece in enumerate(page.pieces, 1):
-                writer = nodes.get(layout.node_numbers[piece])
-                if writer and writer.page is page and layout.kinds[piece] != "gap":
-                    writer.end = end
-        for inner in reversed(nodes.values()):
-            around = inner.around
-            if around and around.page is inner.page and inner.start < inner.end:
-                around.end = max(around.end, inner.end)
+                node_of_piece = nodes.get(layout.node_numbers[piece])
+                is_gap = layout.kinds[piece] == "gap"
+                if node_of_piece and node_of_piece.page is page and not is_gap:
+                    node_of_piece.end = end
+        for child in reversed(nodes.values()):
+            parent = child.parent
+            if parent and parent.page is child.page and child.start < child.end:
+                parent.end = max(parent.end, child.end)
         return nodes
 
     def _segments(
@@ -267,20 +288,22 @@ class LayoutReader:
     ) -> "Iterator[Segment]":
         """Yield the blocks of a page, each with its pieces."""
         layout, before = self.layout, 0
-        for location, (number, block) in enumerate(zip(page.numbers, page.blocks, strict=True)):
+        for location, (block_number, block) in enumerate(
+            zip(page.numbers, page.blocks, strict=True)
+        ):
             pieces: list[WrittenPiece] = []
             text, end = text_of_block(block), 0
-            for index in self._pieces(number):
+            for index in self._pieces(block_number):
                 node, kind = nodes.get(layout.node_numbers[index]), layout.kinds[index]
-                if kind == "gap":  # a gap between two parts is a piece of the part around both
-                    here = before + len(pieces)
-                    while node is not None and node.page is page and node.start >= here:
-                        node = node.around
+                if kind == "gap":  # a gap between two nodes is a piece of the node around both
+                    piece_count = before + len(pieces)
+                    while node is not None and node.page is page and node.start >= piece_count:
+                        node = node.parent
                 start, end = end, end + layout.lengths[index]
                 pieces.append(WrittenPiece(text[start:end], node, kind))
-            marking = nodes.get(layout.cache_marks.get(number, -1))
-            if marking is not None:
-                page.cache_marks[location] = marking
+            marking_node = nodes.get(layout.cache_marks.get(block_number, -1))
+            if marking_node is not None:
+                page.cache_marks[location] = marking_node
             is_text = isinstance(block, TextBlock) and not block.extra
             yield Segment(None if is_text else block, pieces, before)
             before += len(pieces)
@@ -342,8 +365,8 @@ class WrittenPage:
             if before >= end:
                 break
             if block is None:
-                inside = pieces[max(start - before, 0) : end - before]
-                text = "".join([piece.text for piece in inside])
+                pieces_between = pieces[max(start - before, 0) : end - before]
+                text = "".join([piece.text for piece in pieces_between])
                 blocks += [text_block(text)] if text else []
             elif before >= start:
                 blocks.append(block)
@@ -354,15 +377,16 @@ class WrittenPage:
 class WrittenNode:
     """A node in a turn, and the pieces of a page that it wrote.
 
-    ``around`` is the node it is in. ``path`` is its address: that of the turn, ``""`` for system
-    text, and the ids of the sections around it. ``top`` is the outermost node around it that is a
-    part of its turn, or the node itself. ``library`` is the innermost section of a library that it
-    is in.
+    ``parent`` is the node around it, ``None`` for a node directly in the turn. ``path`` is its
+    address: that of the turn (``""`` for system text), and the ids of the sections around it.
+    ``top`` is the node directly in the turn that contains it, or the node itself. ``page`` has its
+    pieces, from ``start`` to before ``end``. ``library`` is the innermost section of a library that
+    it is in.
     """
 
     node: Node
     path: str
-    around: "WrittenNode | None"
+    parent: "WrittenNode | None"
     page: WrittenPage
     start: int
     top: Node
@@ -376,7 +400,7 @@ class WrittenNode:
 
 @attrs.define(eq=False)
 class WrittenTurn:
-    """A turn, also one that is merged with others: its blocks, and the nodes in it.
+    """A turn, before it is merged with others: its blocks, and the nodes in it.
 
     ``nodes`` are in document order. ``page`` is ``None`` for a recorded message, which is sent
     unchanged.
@@ -409,7 +433,7 @@ class WrittenTurn:
 def written_node(
     node: Node,
     turn: WrittenTurn,
-    around: WrittenNode | None,
+    parent: WrittenNode | None,
     page: WrittenPage,
     *,
     start: int,
@@ -417,44 +441,44 @@ def written_node(
 ) -> WrittenNode:
     """Return a node in a turn, with its address and the section of a library around it."""
     path, top, library = turn.address, node, turn.library
-    if around is not None:
-        path, top, library = around.path, around.top, around.library
+    if parent is not None:
+        path, top, library = parent.path, parent.top, parent.library
     elif getattr(turn.node, "role", "") == "system":
         path = ""
     if isinstance(node, SectionNode):
         path = path if len(path) <= LONGEST else "..."
         path = f"{path}/{node.options.id}" if path else str(node.options.id)
     library = _library_in(node, library)
-    return WrittenNode(node, path, around, page, start, top, library, max(start, end))
+    return WrittenNode(node, path, parent, page, start, top, library, max(start, end))
 
 
-def _library_in(node: Node, around: LibrarySection | None) -> LibrarySection | None:
+def _library_in(node: Node, outer_library: LibrarySection | None) -> LibrarySection | None:
     """Return the innermost section of a library around a node, the node included.
 
-    ``around`` is that of the node around it.
+    ``outer_library`` is that of the node around it.
     """
     if isinstance(node, ComponentNode) and (node.section or node.by):
         return node.section
     # The components around a turn, or around a section outside of turns, are not in the tree.
     if node.options.libraries and isinstance(node, TurnNode | SectionNode):
         return node.options.libraries[-1]
-    return around
+    return outer_library
 
 
 def message_blocks(
     turns: Iterable[WrittenTurn], entry: Node
 ) -> list[list[tuple[WrittenTurn, int]]]:
-    """Return the blocks of each message of a timeline entry: for each its turn and its index there.
+    """Return the blocks of each message of a timeline entry: their turn, and their index in it.
 
-    There is a message for each result in the entry, and one for the rest.
+    There is a message for each tool result in the entry, and one for all other blocks.
     """
     results: list[list[tuple[WrittenTurn, int]]] = []
-    others: list[tuple[WrittenTurn, int]] = []
+    other_blocks: list[tuple[WrittenTurn, int]] = []
     has_results = bool(entry._mask & RESULT << SHIFT)
     for turn in turns:
         for location, block in enumerate(turn.blocks):
             if has_results and isinstance(block, ToolResultBlock):
                 results.append([(turn, location)])
             else:
-                others.append((turn, location))
-    return [*results, others] if others else results
+                other_blocks.append((turn, location))
+    return [*results, other_blocks] if other_blocks else results

@@ -1,4 +1,7 @@
-"""Leaves: parts without other parts in them, each written at once."""
+"""Leaves: nodes without open containers in them, each written at once.
+
+``LEAVES``, at the end, lists the function that writes each kind of node.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -20,7 +23,13 @@ from promptdsl.rendering.text.blocks import (
     guarded_document,
     sendable_block,
 )
-from promptdsl.rendering.text.encode import StringRules, kind_of, notice, texts_in, written
+from promptdsl.rendering.text.encode import (
+    StringRules,
+    kind_of,
+    report_invisible,
+    texts_in,
+    valid_text,
+)
 from promptdsl.rendering.text.format import TextFormat, TextFrame
 from promptdsl.rendering.text.layout import (
     PieceKind,
@@ -30,7 +39,7 @@ from promptdsl.rendering.text.layout import (
     inserted,
     value_run,
 )
-from promptdsl.rendering.text.page import Framed, OpenPart, TextState, is_own_block, margin
+from promptdsl.rendering.text.page import Framed, OpenNode, TextState, is_own_block, margin
 from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.part_nodes import (
     CodeNode,
@@ -54,76 +63,81 @@ from promptdsl.tree.turn_nodes import CacheBreakpointNode
 # Text.
 
 
-def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around: OpenPart) -> None:
-    """Write strings and values as one text; a loss in it is reported for ``node``."""
+def write_strings(
+    state: TextState, children: tuple[Child, ...], node: Node, parent: OpenNode
+) -> None:
+    """Write strings and values as one text; report its losses for ``node``."""
     page, note = state.page, partial(state.note, node)
-    follows = not page.openings and page.written == state.fences.begun_at
+    follows = not page.openings and page.written_count == state.fences.page_count
     encode = partial(texts_in, fences=state.fences, opening=page.opening, follows=follows)
-    if around.joined is None:
-        texts = encode(parts, around.rules, note=note)
-        text, kind = "".join(texts), kind_of(parts, texts, around.rules)
+    if parent.joined_texts is None:
+        texts = encode(children, parent.rules, note=note)
+        text, kind = "".join(texts), kind_of(children, texts, parent.rules)
     else:
-        text, kind, gap = around.joined.take(around.rules, encode)
-        if around.joined.lost:  # encoded alone, a text reports its own losses
-            texts_in(parts, around.rules, state.fences, note)
+        text, kind, gap = parent.joined_texts.take(parent.rules, encode)
+        if parent.joined_texts.lost:  # encoded alone, a text reports its own losses
+            texts_in(children, parent.rules, state.fences, note)
         if gap is not None and page.gap:
-            page.gap = margin(around.margin.prefix, gap).gap
-    page.write(text, kind, around.margin)
-    state.fences.begun_at = page.written
+            page.gap = margin(parent.margin.prefix, gap).gap
+    page.write(text, kind, parent.margin)
+    state.fences.page_count = page.written_count
 
 
-def _write_text(state: TextState, node: TextNode, around: OpenPart) -> None:
-    write_strings(state, node.content, node, around)
+def _write_text(state: TextState, node: TextNode, parent: OpenNode) -> None:
+    write_strings(state, node.content, node, parent)
 
 
-def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -> None:
-    """Write the text of a block; in a conversation it stays a block with its extra keys."""
-    mark, page = mark_of(node.options), state.page
-    is_alone = around.joined is not None and is_own_block(node)
-    if around.rules.joined and not is_alone:
-        write_strings(state, node.content, node, around)
+def _write_text_block(state: TextState, node: TextBlockNode, parent: OpenNode) -> None:
+    """Write the text of a text block; in a conversation it stays a block, with its extra keys."""
+    cache_mark, page = mark_of(node.options), state.page
+    is_alone = parent.joined_texts is not None and is_own_block(node)
+    if parent.rules.joined and not is_alone:
+        write_strings(state, node.content, node, parent)
     else:
         note = partial(state.note, node)
-        texts = texts_in(node.content, around.rules, state.fences, note)
-        text, kind = "".join(texts), kind_of(node.content, texts, around.rules)
-        if around.rules.encoding != "none":
-            page.put(text, kind, around.margin)
+        texts = texts_in(node.content, parent.rules, state.fences, note)
+        text, kind = "".join(texts), kind_of(node.content, texts, parent.rules)
+        if parent.rules.encoding != "none":
+            page.put(text, kind, parent.margin)
         elif text or node.extra:
-            page.block(TextBlock(text, mark, node.extra), kind if text else "conversation", text)
+            page.block(
+                TextBlock(text, cache_mark, node.extra), kind if text else "conversation", text
+            )
             return
-    if mark:
-        page.cache(mark)
+    if cache_mark:
+        page.cache(cache_mark)
 
 
-def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: OpenPart) -> None:
-    write_strings(state, (node,), node, around)
+def _write_value(state: TextState, node: ValueNode | TrustedTextNode, parent: OpenNode) -> None:
+    write_strings(state, (node,), node, parent)
 
 
-def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> None:
+def _write_verbatim(state: TextState, node: VerbatimNode, parent: OpenNode) -> None:
+    """Write text that is not encoded, only guarded: a rendered event or recorded system text."""
     note = partial(state.note, node)
-    notice(node.raw_values, note)
+    report_invisible(node.raw_values, note)
     page = state.page
     if node.starts_block:
         page.flush()
-    unguarded = written(node.text, note)
-    text = state.fences.guarded(unguarded, around.rules)
+    unguarded = valid_text(node.text, note)
+    text = state.fences.guarded(unguarded, parent.rules)
     texts = _changed(unguarded, text)
     kind = partial(_verbatim_runs, node.pieces, len(unguarded), texts)
-    page.put(text, kind, around.margin)
+    page.put(text, kind, parent.margin)
     if node.cache:
         page.cache(node.cache)
 
 
 def _changed(before: str, after: str) -> tuple[str, str]:
-    """Return two texts for :func:`guarded`, or two empty ones if they are equal.
+    """Return two texts for :func:`guarded`, or two empty texts if they are equal.
 
-    The layout keeps them, so equal texts would waste memory.
+    The layout keeps the two texts. Equal texts would waste memory.
     """
     return ("", "") if before == after else (before, after)
 
 
 def _verbatim_runs(pieces: Sequence[str], length: int, texts: tuple[str, str]) -> Sequence[TextRun]:
-    """Return the runs of a text; a text without pieces is that of a recorded message."""
+    """Return the runs of a verbatim text; without pieces, it is the text of a recorded message."""
     runs = [TextRun(length, "conversation")]
     if pieces:
         runs = [
@@ -139,13 +153,13 @@ _UNTRUSTED_END = "\n</untrusted>"
 
 
 def _write_untrusted(
-    state: TextState, node: UntrustedNode, around: OpenPart, frame: TextFrame
+    state: TextState, node: UntrustedNode, parent: OpenNode, frame: TextFrame
 ) -> None:
     """Write untrusted text in its fence, which is the same in every format."""
     if not node.text:
         return
-    notice((node.text, node.origin or ""), partial(state.note, node))
-    fences, rules = state.fences, around.rules.encoded_by(node.options.encoding)
+    report_invisible((node.text, node.origin or ""), partial(state.note, node))
+    fences, rules = state.fences, parent.rules.encoded_by(node.options.encoding)
     fences.open(frame.tags)
     text = fences.encoded(node.text, rules, None)
     fences.close(frame.tags)
@@ -153,11 +167,11 @@ def _write_untrusted(
     source = guard(source, fences.reserved, fences.literals | rules.literals)
     head = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n'
     kind = partial(_untrusted_runs, head, source, node, len(text))
-    state.page.put(f"{head}{text}{_UNTRUSTED_END}", kind, around.margin)
+    state.page.put(f"{head}{text}{_UNTRUSTED_END}", kind, parent.margin)
 
 
 def _untrusted_runs(head: str, source: str, node: UntrustedNode, length: int) -> Sequence[TextRun]:
-    """Return the runs of untrusted text; ``head`` is the tag before it."""
+    """Return the runs of untrusted text; ``head`` is the opening tag and its line end."""
     before = ' source="'
     origin = [(source[len(before) : -1], node.origin)] if source else []
     runs = [*inserted(head, origin, before), value_run(length, node.text)]
@@ -167,62 +181,65 @@ def _untrusted_runs(head: str, source: str, node: UntrustedNode, length: int) ->
 # Text in a frame.
 
 
-def _write_code(state: TextState, node: CodeNode, around: OpenPart, frame: TextFrame) -> None:
-    state.tighten(around)
-    if _write_by_format_block(state, node, around):
+def _write_code(state: TextState, node: CodeNode, parent: OpenNode, frame: TextFrame) -> None:
+    """Write code in a code fence or tag, or as ``format_block`` returns it."""
+    state.tighten(parent)
+    if _write_by_format_block(state, node, parent):
         return
     # The language of recorded code is data.
-    fences, rules = state.fences, around.rules
+    fences, rules = state.fences, parent.rules
     names = fences.reserved.difference(frame.tags)
     frame = frame._replace(open=guard(frame.open, names, rules.literals))
-    # Its code fence is longer than any in it, so a value can only contain a tag.
+    # The code fence is longer than any in the code: no value can close it. But a value can still
+    # contain a reserved tag.
     literals = fences.literals | rules.literals
     minimal = partial(minimal_body, names=fences.reserved, literals=literals)
-    _write_framed(state, node, around, frame, encode=body if rules.full_inline else minimal)
+    _write_framed(state, node, parent, frame, encode=body if rules.full_inline else minimal)
 
 
-def _write_json(state: TextState, node: JsonNode, around: OpenPart, frame: TextFrame) -> None:
-    if _write_by_format_block(state, node, around):
+def _write_json(state: TextState, node: JsonNode, parent: OpenNode, frame: TextFrame) -> None:
+    """Write JSON in its frame, or as ``format_block`` returns it."""
+    if _write_by_format_block(state, node, parent):
         return
-    fences, rules = state.fences, around.rules
+    fences, rules = state.fences, parent.rules
     is_full = rules.full or not (frame.tags or fences.in_body(rules))
     literals = fences.literals | rules.literals
     encode = partial(json_body, names=fences.reserved, literals=literals, full=is_full)
     encoded = encode(node.text)
-    # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
+    # ``json_body`` lets no string contain a tag. But a delimiter such as ``[[`` may be JSON syntax.
     text = guard(encoded, (), rules.literals)
     kind = partial(_json_runs, node, encode, _changed(encoded, text))
-    _write_in_frame(state, text, frame, around, kind=kind)
+    _write_in_frame(state, text, frame, parent, kind=kind)
 
 
 def _json_runs(
     node: JsonNode, encode: Callable[[str], str], texts: tuple[str, str]
 ) -> Sequence[TextRun]:
-    """Return the runs of JSON: its pieces, of which some may be volatile."""
+    """Return the runs of JSON: its pieces; some may be volatile values."""
     pieces = [value_run(len(encode(piece)), piece) for piece in node.pieces or (node.text,)]
     return guarded(pieces, *texts)
 
 
-def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
-    """Write JSON or code as the author's ``format_block`` returns it; return whether it did."""
+def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, parent: OpenNode) -> bool:
+    """Write the text of ``format_block`` for JSON or code; return whether it returned one."""
     format_block = state.setting.format_block
     if format_block is None:
         return False
     text = formatted(data_block(node), format_block, node.source)
     if text is None:
         return False
-    text = state.fences.guarded(written(text, partial(state.note, node)), around.rules)
+    text = state.fences.guarded(valid_text(text, partial(state.note, node)), parent.rules)
     state.page.put(
-        text, partial(_formatted_runs, node, len(text), around.rules.kind), around.margin
+        text, partial(_formatted_runs, node, len(text), parent.rules.kind), parent.margin
     )
     return True
 
 
 def _formatted_runs(node: CodeNode | JsonNode, length: int, kind: SpanKind) -> Sequence[TextRun]:
-    """Return the one run of a text of ``format_block``: volatile if one of its values is."""
-    parts = node.content if isinstance(node, CodeNode) else node.pieces
-    for part in parts:
-        run = value_run(length, part)
+    """Return the one run of a text of ``format_block``; it is volatile if one of its values is."""
+    values = node.content if isinstance(node, CodeNode) else node.pieces
+    for value in values:
+        run = value_run(length, value)
         if run.kind == "volatile":
             return [run]
     return [TextRun(length, kind)]
@@ -231,18 +248,18 @@ def _formatted_runs(node: CodeNode | JsonNode, length: int, kind: SpanKind) -> S
 def _write_framed(
     state: TextState,
     node: Node,
-    around: OpenPart,
+    parent: OpenNode,
     frame: TextFrame,
     *,
     encode: Callable[[str], str] | None = None,
     one_line: bool = False,
 ) -> None:
-    """Write a part that is one text; the text cannot close the tags around it.
+    """Write a node that is one text; the text cannot close the tags around it.
 
     ``encode`` is the encoding of its values outside of any fence or tag.
     """
     note = partial(state.note, node)
-    fences, rules = state.fences, around.rules.in_text(tagged=bool(frame.tags))
+    fences, rules = state.fences, parent.rules.in_text(tagged=bool(frame.tags))
     fences.open(frame.tags)
     encode = None if fences.in_body(rules) else encode
     texts = texts_in(
@@ -256,16 +273,17 @@ def _write_framed(
     )
     fences.close(frame.tags)
     kind = kind_of(node.content, texts, rules)
-    _write_in_frame(state, "".join(texts), frame, around, kind=kind)
+    _write_in_frame(state, "".join(texts), frame, parent, kind=kind)
 
 
 def _write_in_frame(
-    state: TextState, text: str, frame: TextFrame, around: OpenPart, *, kind: PieceKind
+    state: TextState, text: str, frame: TextFrame, parent: OpenNode, *, kind: PieceKind
 ) -> None:
+    """Write a text between the opening and the closing of its frame."""
     if text:
-        state.page.open(frame.open, "section", around.margin)
-        state.page.put(text, kind, around.margin)
-        state.page.close(frame.close, around.margin)
+        state.page.open(frame.open, "section", parent.margin)
+        state.page.put(text, kind, parent.margin)
+        state.page.close(frame.close, parent.margin)
     else:
         state.page.leave_out(kind)
 
@@ -274,44 +292,45 @@ def _write_in_frame(
 
 
 def _table_frame(text_format: TextFormat, node: TableNode) -> TextFrame:
-    """Return the tags of a table, which writes them itself."""
+    """Return a frame with the names of a table's tags alone: ``table_text`` writes the tags."""
     return TextFrame(tags=TABLE_TAGS.get(node.format or text_format.table, ()))
 
 
-def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: TextFrame) -> None:
+def _write_table(state: TextState, node: TableNode, parent: OpenNode, frame: TextFrame) -> None:
+    """Write a table; trusted cells are guarded, all other cells are encoded."""
     if not node.rows:
         return
-    note, rules = partial(state.note, node), around.rules
-    notice(node.columns or (), note)
+    note, rules = partial(state.note, node), parent.rules
+    report_invisible(node.columns or (), note)
     rows: list[tuple[object, ...]] = []
     trusted_cells: list[str] = []
     for row in node.rows:
         cells: list[object] = []
         for cell in row:
             if type(cell) is Trusted:
-                # It is trusted, but still may not close the fences around it.
-                trusted = Trusted(state.fences.guarded(written(cell, note), rules))
+                # A trusted cell is not encoded, but it may not close the fences around it.
+                trusted = Trusted(state.fences.guarded(valid_text(cell, note), rules))
                 trusted_cells.append(trusted)
                 cells.append(trusted)
                 continue
             value = cell.plain if isinstance(cell, VolatileNode) else cell
             text = value if type(value) is str else data_text(value)
-            notice((text,), note)
+            report_invisible((text,), note)
             cells.append(value)
         rows.append(tuple(cells))
-    format = node.format or around.text_format.table
+    format = node.format or parent.text_format.table
     try:
         unguarded = table_text(node.columns, rows, format)
     except ContentError as error:
         raise error.located(node.source) from None
-    # The tags of the table and of its author stay. Its values have no ``<``, but may have a
-    # bracket that looks like one.
-    own_tags = chain.from_iterable(chain.from_iterable(map(written_tags, trusted_cells)))
-    names = state.fences.reserved.difference(frame.tags, own_tags)
+    # The tags of the table and of its trusted cells stay. An encoded value has no ``<``, but may
+    # have a character that looks like one.
+    author_tags = chain.from_iterable(chain.from_iterable(map(written_tags, trusted_cells)))
+    names = state.fences.reserved.difference(frame.tags, author_tags)
     text = guard(unguarded, names, state.fences.literals | rules.literals)
     texts, length = _changed(unguarded, text), len(unguarded)
     kind = partial(_table_runs, node, rows, format, length=length, texts=texts)
-    state.page.put(text, kind, around.margin)
+    state.page.put(text, kind, parent.margin)
 
 
 def _table_runs(
@@ -322,7 +341,7 @@ def _table_runs(
     length: int,
     texts: tuple[str, str],
 ) -> Sequence[TextRun]:
-    """Return the runs of a table; ``rows`` are as they were written."""
+    """Return the runs of a table; ``rows`` are the cells that were passed to ``table_text``."""
     locations = [*cell_locations(node.columns, rows, format)]
     return guarded(_cell_runs(node, locations, length), *texts)
 
@@ -330,9 +349,9 @@ def _table_runs(
 def _cell_runs(
     node: TableNode, locations: Sequence[tuple[int, int]], length: int
 ) -> Iterator[TextRun]:
-    """Yield the runs of a table; ``locations`` are the locations of its last cells.
+    """Yield the runs of a table; ``locations`` are those of its cells in the text.
 
-    These are at least the cells of the rows.
+    If the names of the columns are in a line of their own, their locations come first.
     """
     cells = [*chain(node.columns or (), *node.rows)]
     end = 0
@@ -348,20 +367,23 @@ def _cell_runs(
 
 
 def _write_block(
-    state: TextState, node: MediaNode | ToolUseNode | ReasoningNode, around: OpenPart
+    state: TextState, node: MediaNode | ToolUseNode | ReasoningNode, parent: OpenNode
 ) -> None:
-    rules = around.rules
+    rules = parent.rules
     state.page.block(sent_block(node, state.setting.media_roots, rules), rules.kind)
 
 
 def sent_block(
     node: MediaNode | ToolUseNode | ReasoningNode, roots: MediaRoots, rules: StringRules
 ) -> Block:
-    """Return a block as it is sent; raises :class:`MediaError` for a file that cannot be read."""
+    """Return the block of a node as it is sent.
+
+    Raises :class:`MediaError` for a file that cannot be read.
+    """
     if not isinstance(node, MediaNode):
         return node.block
     try:
-        # Blocks of a recording were made ready when it was read, and their losses reported.
+        # The pass ``read`` has made the blocks of a recording ready, and reported their losses.
         block = sendable_block(node.block, media_roots=roots, replaced=lambda: None)
     except MediaError as error:
         raise error.located(node.source) from None
@@ -371,9 +393,9 @@ def sent_block(
 # Cache marks.
 
 
-def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: OpenPart) -> None:
-    """Put a cache mark after the text so far, before containers that are still empty."""
-    if not state.page.written:
+def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _parent: OpenNode) -> None:
+    """Put a cache mark after the text so far, before the openings of containers still empty."""
+    if not state.page.written_count:
         why = "there is nothing before it in its turn"
         state.note(node, hint("cache_mark", "a cache breakpoint", why))
     elif not state.page.cache(node.ttl or "default"):
@@ -386,7 +408,7 @@ def _frame_of_untrusted(_text_format: TextFormat, _node: Node) -> TextFrame:
     return TextFrame(tags=("untrusted",))
 
 
-WriteLeaf = Callable[[TextState, Any, OpenPart], None] | Framed[None]  # Any: its own class
+WriteLeaf = Callable[[TextState, Any, OpenNode], None] | Framed[None]  # Any: its own class
 LEAVES: Mapping[type[Node], WriteLeaf] = {
     TextNode: _write_text,
     TextBlockNode: _write_text_block,

@@ -1,6 +1,7 @@
-"""Lower: the finished tree becomes messages.
+"""Lower: turn the finished tree into messages.
 
-``lower`` is the function that the others call. ``Lowering`` keeps the messages so far.
+Other modules call ``lower``. ``Lowering`` has a method for each kind of turn: ``add_simple`` for
+most, ``add`` for all others, ``recorded`` for recorded messages.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +57,7 @@ Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
 
 
 class LoweredTurn(NamedTuple):
-    """A turn as blocks, with their origins and the details of the turn, such as its id and name."""
+    """The blocks of a turn, where it was written, and its details, such as its id and name."""
 
     blocks: tuple[Block, ...]
     origins: tuple[RawOrigin, ...]
@@ -64,7 +65,7 @@ class LoweredTurn(NamedTuple):
 
 
 class Lowered(NamedTuple):
-    """The messages of a finished tree, the losses of its parts, and its layout."""
+    """The messages of a finished tree, its losses, and its layout."""
 
     messages: tuple[Message, ...]
     losses: tuple[Loss, ...]
@@ -76,8 +77,8 @@ def lower(
 ) -> Lowered:
     """Return the messages of a finished tree, its losses and its layout.
 
-    ``joints`` is filled with those of the prompt (``Prompt.joints``). A turn without content makes
-    no message. Raises :class:`MediaError` for an attachment that cannot be read.
+    ``joints`` is filled with the separators of merged texts (``Prompt.joints``). A turn without
+    content makes no message. Raises :class:`MediaError` for an attachment that cannot be read.
     """
     lowering = Lowering(config, media_roots, joints)
     entries, messages = lowering.layout.entries, lowering.messages
@@ -91,10 +92,12 @@ def lower(
 
 
 class Lowering:
-    """The messages and losses so far, and the number of turns by the head of their address.
+    """The messages, losses and layout that ``lower`` has made so far.
 
-    ``titled`` are the lines of containers that have a title but no content. ``merged_open_code`` is
-    the number of texts in the turns of one merged message that may leave a code fence open.
+    ``counts`` are the numbers of turns by their label (``user``, ``event``, ...): they number the
+    addresses. ``titled`` are the lines of containers that have a title but no content.
+    ``merged_open_code`` is the number of texts in the turns of one merged message that may leave a
+    code fence open.
     """
 
     def __init__(
@@ -112,7 +115,7 @@ class Lowering:
         self.config = config
         self.mapped_roles = {"event": config.event_role, "request": config.ephemeral_role}
         self.unencoded, self.unencoded_turns = SPOKEN, SPOKEN_TURNS
-        """The mask of turns whose text is sent as it is, and the kinds and roles of such turns."""
+        """The mask of turns whose text is sent unchanged, and the kinds and roles of such turns."""
         guards = literals = frozenset[str]()
         if config.guard_conversation:
             guards, literals = config.tags, config.literals
@@ -121,10 +124,11 @@ class Lowering:
         self.rules_of = _rules_by_label(full, full_inline, guards, literals)
 
     def add_simple(self, turn: TurnNode) -> bool:
-        """Append the message of a simple turn, as most are; return whether the turn is simple.
+        """Append the message of a simple turn; return whether the turn is simple.
 
-        A simple turn of a conversation is one string or one call, and the layout has its only node.
-        Simple instructions are strings, and sections of one string each.
+        Most turns are simple. A simple turn of a conversation is one string or one call; the layout
+        has its only node, if it is one. Simple instructions are strings, and sections of one
+        string.
         """
         if turn._mask & SYSTEM:
             return self._add_instructions(turn)
@@ -133,44 +137,44 @@ class Lowering:
             or ((turn.kind, turn.role) in self.unencoded_turns and not turn.options.cache)
         ):
             return False
-        (part,) = turn.content
-        text = part if isinstance(part, str) else only_string(part)
+        (child,) = turn.content
+        text = child if isinstance(child, str) else only_string(child)
         if text:
             is_simple = text.isascii() or is_valid_unicode(text)
         else:
-            is_simple = isinstance(part, ToolUseNode)
+            is_simple = isinstance(child, ToolUseNode)
         if not is_simple:
             return False
         role, details = turn.role, NO_DETAILS
         at: object = turn
-        number = self.counts[role]
-        self.counts[role] = number + 1
+        index = self.counts[role]
+        self.counts[role] = index + 1
         if turn.options is not DEFAULTS:
             details = _details_of(turn.options)
-            at, number = (_origin(turn, role, number, details),), -1
+            at, index = (_origin(turn, role, index, details),), -1
         if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, (text_block(text),))
-            self.messages.append(message(role, blocks, at, number, details=details))
-        elif isinstance(part, ToolUseNode):
-            self.messages.append(message(role, (part.block,), at, number, details=details))
+            self.messages.append(message(role, blocks, at, index, details=details))
+        elif isinstance(child, ToolUseNode):
+            self.messages.append(message(role, (child.block,), at, index, details=details))
         else:
-            self.messages.append(spoken(role, text, at, number, details=details))
-        if not isinstance(part, str):
-            self.layout.alone[len(self.layout.entries)] = part
+            self.messages.append(spoken(role, text, at, index, details=details))
+        if not isinstance(child, str):
+            self.layout.only_nodes[len(self.layout.entries)] = child
         return True
 
     def _add_instructions(self, turn: TurnNode) -> bool:
-        """Append the message of simple instructions; return whether these are simple."""
+        """Append the message of instructions, if they are simple; return whether they are."""
         if turn.options is not DEFAULTS or self.setting.text_format.tagged:
             return False
         layout = self.layout
-        before = len(layout.ends), len(layout.nodes)
+        counts_before = len(layout.ends), len(layout.nodes)
         text = instructions(layout, turn)
         if text:
-            number = self.counts["system"]
-            self.counts["system"] = number + 1
-            layout.turns.append((len(layout.entries), turn, "system", number, None, *before))
-            self.messages.append(spoken("system", text, turn, number))
+            index = self.counts["system"]
+            self.counts["system"] = index + 1
+            layout.turns.append((len(layout.entries), turn, "system", index, None, *counts_before))
+            self.messages.append(spoken("system", text, turn, index))
         return bool(text)
 
     def add(self, turn: TurnNode) -> None:
@@ -185,57 +189,63 @@ class Lowering:
             )
 
     def _merged(self, turn: MergedNode) -> LoweredTurn:
-        """Return merged turns as one, which has only the name of the first; note the joints."""
+        """Return merged turns as one turn, which keeps only the name of the first turn.
+
+        The separators between the texts of the turns are noted in ``joints``.
+        """
         turns = cast("Turns", turn.content)
         if turn.role == "developer":
             self.merged_open_code = sum(map(self._code_left_open, turns))
-        parts = [
-            self._recorded_turn(part) if isinstance(part, RecordedNode) else self.turn_blocks(part)
-            for part in turns
+        lowered_turns = [
+            self._recorded_turn(inner)
+            if isinstance(inner, RecordedNode)
+            else self.turn_blocks(inner)
+            for inner in turns
         ]
         self.merged_open_code = 0
-        parts = [self._without_results(turn, part) for part in parts]
-        first, *others = [part for part in parts if part.blocks] or parts[:1]
-        if not others:
+        lowered_turns = [self._without_results(turn, lowered) for lowered in lowered_turns]
+        with_blocks = [lowered for lowered in lowered_turns if lowered.blocks]
+        first, *next_turns = with_blocks or lowered_turns[:1]
+        if not next_turns:
             return first
         blocks, origins = [*first.blocks], [*first.origins]
-        for part in others:
+        for lowered in next_turns:
             if self.config.merge_separator != BETWEEN:
                 self.joints[len(self.messages), len(blocks)] = self.config.merge_separator
-            blocks += part.blocks
-            origins += part.origins
+            blocks += lowered.blocks
+            origins += lowered.origins
         name = first.details.name
         details = NO_DETAILS if name is None else named(name)
         return LoweredTurn(tuple(blocks), tuple(origins), details)
 
-    def _without_results(self, turn: TurnNode, part: LoweredTurn) -> LoweredTurn:
-        """Append a message for each result in a part of a turn; return the rest of the part."""
+    def _without_results(self, turn: TurnNode, lowered: LoweredTurn) -> LoweredTurn:
+        """Append a message for each tool result in a turn; return the turn without the results."""
         if not (turn._mask & RESULT << SHIFT and turn.role in ("user", "tool")):
-            return part
-        details = part.details
+            return lowered
+        details = lowered.details
         if details.name is not None:
             details = attrs.evolve(details, name=None)  # a tool's name is in its result
         rest: list[Block] = []
-        for block in part.blocks:
+        for block in lowered.blocks:
             if isinstance(block, ToolResultBlock):
-                self.messages.append(message("tool", (block,), part.origins, details=details))
+                self.messages.append(message("tool", (block,), lowered.origins, details=details))
             elif turn.role != "tool":
                 rest.append(block)
-        return part._replace(blocks=tuple(rest))
+        return lowered._replace(blocks=tuple(rest))
 
     # Turns.
 
     def turn_blocks(self, turn: TurnNode) -> LoweredTurn:
-        """Return one turn as blocks."""
+        """Return the blocks of one turn; note its text in the layout."""
         label = LABEL_OF.get(turn.kind, turn.role)
         rules = self.rules_of[label].encoded_by(turn.options.encoding)
         details = _details_of(turn.options, rules)
         origin = _origin(turn, label, self.counts[label], details)
-        head, number, *_ = origin
+        head, index, *_ = origin
         self.counts[label] += 1
-        report = partial(self._report, turn, head, number)
+        report = partial(self._report, turn, head, index)
         layout = self.layout
-        before = len(layout.ends), len(layout.nodes)
+        counts_before = len(layout.ends), len(layout.nodes)
         author_tags = partial(self._author_tags, turn)
         text = TurnText(
             Page(layout), self.setting, rules, author_tags, self.config.literals, report
@@ -245,15 +255,15 @@ class Lowering:
             blocks = answer_of(turn, blocks)
         if turn.options.cache and blocks and turn.role != "system":
             # The cache mark of a turn is put on its last block.
-            last = with_cache_mark(blocks[-1], cast("Cache", mark_of(turn.options)))
-            if not isinstance(last, MARKABLE):
-                reason = f"a {last.type} block takes no cache mark"
+            marked_block = with_cache_mark(blocks[-1], cast("Cache", mark_of(turn.options)))
+            if not isinstance(marked_block, MARKABLE):
+                reason = f"a {marked_block.type} block takes no cache mark"
                 report(hint("cache_mark", "a cache mark", reason, source=turn.source))
-            blocks = (*blocks[:-1], last)
+            blocks = (*blocks[:-1], marked_block)
         if self.mapped_roles.get(turn.kind, turn.role) != turn.role:
-            why = "no instruction can hold an attachment, so it is sent in a user turn"
+            why = "an instruction cannot contain an attachment, so it is sent in a user turn"
             report(hint("fenced_turn", f"{turn._word} as an instruction", why, source=turn.source))
-        layout.turns.append((len(layout.entries), turn, head, number, blocks, *before))
+        layout.turns.append((len(layout.entries), turn, head, index, blocks, *counts_before))
         if isinstance(turn, ConsolidatedNode):
             return LoweredTurn(blocks, tuple(system_origins(turn)), details)
         return LoweredTurn(blocks, (origin,), details)
@@ -265,14 +275,14 @@ class Lowering:
             options.reserved_tags or self.config.tags, options.closed, options.opens_code
         )
         if not options.reserved_tags and turn.kind not in LABEL_OF:
-            # In a tree without fences no tags are noted: a turn has only its own tags.
+            # Without fences in the tree, no tags were noted: the turn has only its own tags.
             tags = tags.and_of(tags_of(turn, self.setting.text_format).author_tags)
         opens_code = max(tags.opens_code, self.merged_open_code)
-        # For the recorded parts of system text nothing is noted.
+        # The open code fences of recorded turns in system text are not noted: count them here.
         opens_code += sum(
-            self._code_left_open(part)
-            for part in turn.content
-            if isinstance(part, TurnNode) and part.kind == "recorded"
+            self._code_left_open(child)
+            for child in turn.content
+            if isinstance(child, TurnNode) and child.kind == "recorded"
         )
         is_spoken = (turn.kind, turn.role) in SPOKEN_TURNS
         closed = tags.closed if is_spoken else frozenset[str]()
@@ -288,14 +298,14 @@ class Lowering:
             )
         return tags_of(turn, self.setting.text_format).opens_code
 
-    def _report(self, turn: TurnNode, head: str, number: int, loss: Loss) -> None:
-        """Keep a loss of a turn; that of a container without content only once for its line."""
+    def _report(self, turn: TurnNode, head: str, index: int, loss: Loss) -> None:
+        """Keep a loss of a turn, with its path; a container without content counts once a line."""
         if loss.why == ONLY_TITLED:
             if loss.source in self.titled:
                 return
             self.titled.add(loss.source)
         # In system content an address is the path of ids; elsewhere it starts with the turn.
-        address = address_of(head, number)
+        address = address_of(head, index)
         if not loss.path:
             loss = attrs.evolve(loss, path=address)
         elif turn.role != "system":
@@ -305,7 +315,7 @@ class Lowering:
     # Recorded messages.
 
     def recorded(self, node: RecordedNode) -> Sequence[Message]:
-        """Return recorded messages as they are sent, as text and guarded where that is needed."""
+        """Return recorded messages as they are sent: JSON and code as text, guarded if required."""
         messages: Sequence[Message] = node.items
         if node._mask & OPAQUE:
             messages = self._as_text(node)
@@ -314,10 +324,11 @@ class Lowering:
         return messages
 
     def _recorded_turn(self, node: RecordedNode) -> LoweredTurn:
+        """Return a recorded message that is merged with turns; note it in the layout."""
         (recorded,) = self.recorded(node)
         layout = self.layout
-        before = len(layout.ends), len(layout.nodes)
-        noted = (len(layout.entries), node, "history", node.start, recorded.content, *before)
+        counts_before = len(layout.ends), len(layout.nodes)
+        noted = (len(layout.entries), node, "history", node.start, recorded.content, *counts_before)
         layout.turns.append(noted)
         unplaced = ("history", node.start, node._at, recorded._details, ())
         origins = recorded._origins or (unplaced,)
@@ -336,7 +347,7 @@ class Lowering:
         ]
 
     def _guarded(self, recorded: Message) -> Message:
-        """Return a recorded message; no text of the user or a tool in it contains a fence."""
+        """Return a recorded message; a text of the user or of a tool in it contains no fence."""
         rules = self.rules_of[recorded.role]
         if not rules.guards:
             return recorded
@@ -349,7 +360,7 @@ class Lowering:
 def _rules_by_label(
     full: bool, full_inline: bool, guards: frozenset[str], literals: frozenset[str]
 ) -> Mapping[str, StringRules]:
-    """Return the rules for the strings of a turn, by the role of the turn as its author wrote it.
+    """Return the rules for the strings of a turn, by its label: its role as its author wrote it.
 
     ``guards`` and ``literals`` are empty, except in a guarded conversation.
     """
@@ -364,10 +375,10 @@ def _rules_by_label(
 
 
 SPOKEN_TURNS = frozenset[tuple[str, str]]({("written", "user"), ("written", "assistant")})
-"""The kinds and roles of the turns of users and assistants, recorded ones left out."""
+"""The kinds and roles of the turns of users and assistants, without recorded turns."""
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
 LABEL_OF = {"event": "event", "request": "ephemeral"}
-"""The role of a turn as its author wrote it, by its kind, where that is mapped to another role."""
+"""The role as the author wrote it, by the kind of a turn, where another role may be sent."""
 
 
 def answer_of(turn: ToolTurnNode, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
@@ -378,12 +389,12 @@ def answer_of(turn: ToolTurnNode, blocks: tuple[Block, ...]) -> tuple[Block, ...
     return (tool_result_block(turn.tool_use_id, blocks, turn.options.name),)
 
 
-def _origin(turn: TurnNode, label: str, number: int, details: Details) -> RawOrigin:
-    """Return where a turn was written: its address is its id, or its label and its number."""
+def _origin(turn: TurnNode, label: str, index: int, details: Details) -> RawOrigin:
+    """Return where a turn was written: its address is its id, or its label and its index."""
     options = turn.options
     if options.id:
-        label, number = options.address, -1
-    return label, number, turn._at, details, options.within
+        label, index = options.address, -1
+    return label, index, turn._at, details, options.within
 
 
 def _details_of(options: Options, rules: StringRules = SPEECH) -> Details:
@@ -398,14 +409,14 @@ _DEFAULT_FIELDS = (NO_DETAILS.id, NO_DETAILS.name, NO_DETAILS.metadata, NO_DETAI
 
 def system_origins(system: ConsolidatedNode) -> Iterator[RawOrigin]:
     """Yield the origins of the parts of the system message: turns, and loose sections."""
-    number = 0
-    for part in system.content:
-        inner: Child = part
+    index = 0
+    for child in system.content:
+        inner: Child = child
         while isinstance(inner, FragmentNode):  # a format of its own around a section
             inner = inner.content[0]
         if isinstance(inner, TurnNode):
-            yield _origin(inner, "system", number, _details_of(inner.options))
-            number += 1
+            yield _origin(inner, "system", index, _details_of(inner.options))
+            index += 1
         elif isinstance(inner, Node):
             options = inner.options
             yield str(options.id), -1, inner._at, Details(id=options.id), options.within

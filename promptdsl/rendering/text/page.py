@@ -1,6 +1,7 @@
-"""The page of a prompt, which notes pieces of text and joins them to blocks.
+"""The page of a turn: it notes each piece of text in the layout, and joins the pieces to blocks.
 
-Neighbouring texts, whose author chose the white space between them, come first.
+Read ``Page`` first, then ``OpenNode`` and ``TextState``. ``JoinedTexts``, at the top, is for texts
+with a separator that the author chose.
 """
 
 import re
@@ -39,24 +40,25 @@ from promptdsl.tree.part_nodes import (
 from promptdsl.tree.rewrite import has_content
 from promptdsl.tree.turn_nodes import FragmentNode, NoteNode
 
-# Neighbouring texts in a part whose author chose the white space between them.
+# Neighbouring texts in a container with a separator that the author chose.
 
-Parts: TypeAlias = "tuple[Child, ...]"
-"""The strings and values of one text."""
+TextChildren: TypeAlias = "tuple[Child, ...]"
+"""The strings and values that are the children of one text."""
 
 
 class JoinedTexts:
-    """The texts in a part, in order; neighbours are encoded together.
+    """The texts in a container, in order; neighbouring texts are encoded together.
 
-    They may share a line. Then a value at the end of one is a neighbour of the next text.
+    Two texts may share a line. Then the second text is a neighbour of a value at the end of the
+    first: together, they could form a tag.
     """
 
-    def __init__(self, content: Parts, separator: str) -> None:
+    def __init__(self, content: TextChildren, separator: str) -> None:
         self._separator = separator
         self._rows = _rows(content)
         self._encoded: deque[tuple[str, PieceKind]] = deque()
         self.lost: list[Loss] = []
-        """The losses in these texts; it is not known which text has which loss."""
+        """The losses of all these texts. If there are any, each text is encoded alone, too."""
 
     def take(
         self, rules: StringRules, encode: Callable[..., list[str]]
@@ -64,11 +66,11 @@ class JoinedTexts:
         """Return the next text, its kind, and the white space between it and the text before.
 
         The white space is ``None`` for the first of neighbouring texts. ``encode`` is ``texts_in``
-        without its parts, ``rules`` and ``note``.
+        with all arguments but the strings and values, ``rules`` and ``note``.
         """
         if not self._encoded:
             self._follows = False
-            row = [dedented(parts, rules) for parts in next(self._rows)]
+            row = [dedented(children, rules) for children in next(self._rows)]
             self._encoded += self._as_one(row, rules, encode)
         text, kind = self._encoded.popleft()
         gap = self._separator if self._follows else None
@@ -76,51 +78,51 @@ class JoinedTexts:
         return text, kind, gap
 
     def _as_one(
-        self, row: list[Parts], rules: StringRules, encode: Callable[..., list[str]]
+        self, row: list[TextChildren], rules: StringRules, encode: Callable[..., list[str]]
     ) -> Iterator[tuple[str, PieceKind]]:
-        """Yield each text of a row and its kind, encoded as one text with separators in it."""
+        """Yield the texts of a row, each with its kind; they are encoded as one joined text."""
         separator = make(TrustedTextNode, text=self._separator)
-        parts: list[Child] = []
+        children: list[Child] = []
         locations: list[tuple[int, int]] = []
         follows = False
         for text in row:
             if any(map(text_of, text)):  # an empty text has no separator
-                parts += (separator,) if follows else ()
+                children += (separator,) if follows else ()
                 follows = True
-            locations.append((len(parts), len(parts) + len(text)))
-            parts += text
-        texts = encode(tuple(parts), rules=rules, note=self.lost.append)
+            locations.append((len(children), len(children) + len(text)))
+            children += text
+        texts = encode(tuple(children), rules=rules, note=self.lost.append)
         for first, end in locations:
-            yield "".join(texts[first:end]), kind_of(parts[first:end], texts[first:end], rules)
+            yield "".join(texts[first:end]), kind_of(children[first:end], texts[first:end], rules)
 
 
-def is_own_block(part: Child) -> bool:
-    """Return whether a part is a text with extra keys, which is a block of its own."""
-    return isinstance(part, TextBlockNode) and bool(part.extra)
+def is_own_block(node: Child) -> bool:
+    """Return whether a child is a text with extra keys, which is a block of its own."""
+    return isinstance(node, TextBlockNode) and bool(node.extra)
 
 
 _WRITES = CACHE | RESULT << SHIFT
-"""The bits of a part that ends a row of texts although it may have no content."""
+"""The bits of a node that ends a row of texts although it may have no content."""
 
 
-def _rows(content: Parts) -> Iterator[list[Parts]]:
+def _rows(content: TextChildren) -> Iterator[list[TextChildren]]:
     """Yield the rows of neighbouring texts, in the order in which they are written."""
-    row: list[Parts] = []
-    waiting = [*reversed(content)]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, FragmentNode | NoteNode):
-            waiting += reversed(part.content)
+    row: list[TextChildren] = []
+    node_stack = [*reversed(content)]
+    while node_stack:
+        node = node_stack.pop()
+        if isinstance(node, FragmentNode | NoteNode):
+            node_stack += reversed(node.content)
             continue
-        if isinstance(part, str):
-            row.append((part,))
+        if isinstance(node, str):
+            row.append((node,))
             continue
-        is_text = isinstance(part, TextNode | ValueNode | TrustedTextNode)
-        if is_text and not is_own_block(part):
-            row.append(part.content if isinstance(part, TextNode) else (part,))
-            ends = mark_of(part.options) is not None  # the next text is in another block
+        is_text = isinstance(node, TextNode | ValueNode | TrustedTextNode)
+        if is_text and not is_own_block(node):
+            row.append(node.content if isinstance(node, TextNode) else (node,))
+            ends = mark_of(node.options) is not None  # the next text is in another block
         else:
-            ends = bool(part._mask & _WRITES) or has_content((part,))
+            ends = bool(node._mask & _WRITES) or has_content((node,))
         if row and ends:
             yield row
             row = []
@@ -128,10 +130,10 @@ def _rows(content: Parts) -> Iterator[list[Parts]]:
         yield row
 
 
-# The page of a prompt, which notes pieces of text and joins them to blocks.
+# The page of a turn: it notes each piece of text in the layout, and joins the pieces to blocks.
 #
-# ``Page`` has the text so far, ``OpenPart`` is a container that is being written, and ``TextState``
-# has both for one turn.
+# ``Page`` has the text so far. ``OpenNode`` is a container that is being written. ``TextState`` has
+# both for one turn.
 
 WIDEST = 80
 """The most characters of indentation: without a limit, a text grows with the square of depth."""
@@ -167,14 +169,18 @@ PROSE = "prose"
 
 
 class Page:
-    """The page of a prompt: its layout, and the block of a turn that is being written.
+    """The page of one turn, or of a tool result in it: finished blocks, and the block in progress.
 
-    ``blocks`` are the finished blocks of the turn, ``texts`` the pieces of the next one. ``gap``
-    comes before the next text, or before the first of the ``openings``, which are those of
-    containers that are still empty. ``tail`` is :data:`PROSE` after text outside of a frame, the
-    marker of a list after a list, otherwise ``""``. ``written`` counts texts and blocks in the
-    turn, ``marked`` those before the last cache mark. ``node_number`` is the number of the node
-    that is being written.
+    - ``blocks``: the finished blocks.
+    - ``texts``: the pieces of the block that is being written.
+    - ``openings``: the openings of containers that are still empty. They are written with the first
+      text in these containers.
+    - ``gap``: the text that comes before the next text, or before the first of the ``openings``.
+    - ``tail``: :data:`PROSE` after text outside of a frame, the marker of a list after a list,
+      otherwise ``""``.
+    - ``written_count``: the number of texts and blocks on the page.
+    - ``marked_count``: the number of those before the last cache mark.
+    - ``node_number``: the number of the node that is being written, -1 for the turn.
     """
 
     def __init__(self, layout: Layout, node_number: int = -1) -> None:
@@ -183,10 +189,10 @@ class Page:
         self.texts: list[str] = []
         self.blocks: list[Block] = []
         self.openings: list[tuple[str, PieceKind, int]] = []
-        self.unwritten: list[TextRun] = []
+        self.empty_volatiles: list[TextRun] = []
         """Volatile values that are empty: their runs are in the next piece."""
         self.gap = self.tail = ""
-        self.written = self.marked = 0
+        self.written_count = self.marked_count = 0
 
     @property
     def opening(self) -> str:
@@ -196,56 +202,56 @@ class Page:
         return "".join([text for text, _, _ in self.openings]).rpartition("\n")[2]
 
     def begin(self, node: Node) -> None:
-        """Note that a node is written now, inside the one that is being written."""
+        """Note a node in the layout; it is written next, inside the node that is being written."""
         pending = len(self.openings) + 1 if self.openings else 0  # the gap before them is a piece
         layout = self.layout
         start = len(layout.lengths) + pending
         layout.nodes.append(node)
-        layout.around.append(self.node_number)
+        layout.parents.append(self.node_number)
         layout.starts.append(start)
         self.node_number = len(layout.nodes) - 1
 
-    def open(self, text: str, kind: PieceKind, around: Margin) -> None:
+    def open(self, text: str, kind: PieceKind, parent_margin: Margin) -> None:
         """Begin a container; its opening is written before the first text in it."""
         if text:
-            if around.prefix:
-                text = text.replace("\n", "\n" + around.prefix)
+            if parent_margin.prefix:
+                text = text.replace("\n", "\n" + parent_margin.prefix)
             self.openings.append((text, kind, self.node_number))
 
-    def put(self, text: str, kind: PieceKind, around: Margin) -> None:
-        """Write a text, nothing when it is empty."""
+    def put(self, text: str, kind: PieceKind, parent_margin: Margin) -> None:
+        """Write a text; an empty text writes nothing."""
         if text:
-            if around.prefix and LINE_END.search(text):
-                kind = partial(_indented, len(text), kind, _additions(text, around.prefix))
-                text = _with_prefix(text, around.prefix)
-            if self.unwritten:
-                kind = self._taken(len(text), kind)
+            if parent_margin.prefix and LINE_END.search(text):
+                kind = partial(_indented, len(text), kind, _additions(text, parent_margin.prefix))
+                text = _with_prefix(text, parent_margin.prefix)
+            if self.empty_volatiles:
+                kind = self._with_empty_volatiles(len(text), kind)
             if self.openings:
                 self.write_openings()
             elif self.gap:
                 self._add_piece(self.gap, "gap", self.node_number)
             self._add_piece(text, kind, self.node_number)
-            self.gap = around.gap
+            self.gap = parent_margin.gap
             self.tail = ""
-            self.written += 1
+            self.written_count += 1
 
-    def write(self, text: str, kind: PieceKind, around: Margin) -> None:
+    def write(self, text: str, kind: PieceKind, parent_margin: Margin) -> None:
         """Write a text outside of a frame; an empty text leaves only its volatile values."""
         if text:
-            self.put(text, kind, around)
+            self.put(text, kind, parent_margin)
             self.tail = PROSE
         else:
             self.leave_out(kind)
 
     def leave_out(self, kind: PieceKind) -> None:
         """Write an empty text; the runs of volatile values in it are in the next piece."""
-        self.unwritten += [run for run in runs_of(0, kind) if run.kind == "volatile"]
+        self.empty_volatiles += [run for run in runs_of(0, kind) if run.kind == "volatile"]
 
-    def _taken(self, length: int, kind: PieceKind) -> PieceKind:
-        """Return the kind of a text, with the empty volatile values before it."""
-        before = tuple(self.unwritten)
-        self.unwritten.clear()
-        return partial(_behind, before, length, kind)
+    def _with_empty_volatiles(self, length: int, kind: PieceKind) -> PieceKind:
+        """Return the kind of a text, with runs for the empty volatile values before it."""
+        before = tuple(self.empty_volatiles)
+        self.empty_volatiles.clear()
+        return partial(_after_empty_volatiles, before, length, kind)
 
     def _add_piece(self, text: str, kind: PieceKind, node_number: int) -> None:
         self.texts.append(text)
@@ -261,14 +267,16 @@ class Page:
         self.openings.clear()
         self.gap = ""
 
-    def close(self, text: str, around: Margin) -> None:
-        """Write the closing of a container; ``around`` is the margin outside of it."""
+    def close(self, text: str, parent_margin: Margin) -> None:
+        """Write the closing of a container; ``parent_margin`` is the margin outside of it."""
         if text:
             text = text if self.texts else text.lstrip("\n")
-            self._add_piece(text.replace("\n", "\n" + around.prefix), "section", self.node_number)
+            self._add_piece(
+                text.replace("\n", "\n" + parent_margin.prefix), "section", self.node_number
+            )
             self.tail = ""
         # A block begins with text, never with a gap.
-        self.gap = around.gap if self.texts else ""
+        self.gap = parent_margin.gap if self.texts else ""
 
     def close_empty(self, opening: str) -> None:
         """Remove the opening of a container in which nothing was written."""
@@ -276,7 +284,7 @@ class Page:
             self.openings.pop()
 
     def flush(self, cache: Cache | None = None) -> None:
-        """Make a block of the pieces there are."""
+        """Make a block of the pieces so far, if there are any."""
         if self.texts:
             self._add(text_block("".join(self.texts), cache))
         self.gap = ""
@@ -291,11 +299,11 @@ class Page:
     def block(self, block: Block, kind: PieceKind, text: str = "") -> None:
         """Write a block other than text, or a ``text`` with extra keys."""
         self.end_text()
-        if self.unwritten:
-            kind = self._taken(len(text), kind)
+        if self.empty_volatiles:
+            kind = self._with_empty_volatiles(len(text), kind)
         self._add_piece(text, kind, self.node_number)
         self._add(block)
-        self.written += 1
+        self.written_count += 1
 
     def _add(self, block: Block) -> None:
         self.blocks.append(block)
@@ -307,9 +315,9 @@ class Page:
 
         If nothing was written since the last cache mark, the one that lives longer stays.
         """
-        if self.texts and self.marked < self.written:
+        if self.texts and self.marked_count < self.written_count:
             self.flush(cache)
-        self.marked = self.written
+        self.marked_count = self.written_count
         if not self.blocks:
             return False
         self.blocks[-1] = with_cache_mark(self.blocks[-1], cache)
@@ -317,7 +325,7 @@ class Page:
         return isinstance(self.blocks[-1], MARKABLE)
 
     def finish(self) -> tuple[Block, ...]:
-        """Return the blocks of the turn, the last one of the pieces there are."""
+        """Return the blocks of the page; the pieces so far become the last block."""
         self.flush()
         return tuple(self.blocks)
 
@@ -337,8 +345,10 @@ def _prefix_after(line_end: re.Match[str], prefix: str) -> str:
     return prefix if line_end[1] is None else prefix.rstrip()
 
 
-def _behind(before: Sequence[TextRun], length: int, kind: PieceKind) -> Sequence[TextRun]:
-    """Return the runs of a text, and before them others, which are empty."""
+def _after_empty_volatiles(
+    before: Sequence[TextRun], length: int, kind: PieceKind
+) -> Sequence[TextRun]:
+    """Return the runs of a text, after the runs ``before``, which are empty."""
     return [*before, *(run for run in runs_of(length, kind) if run.length)]
 
 
@@ -352,14 +362,14 @@ def _indented(
 ) -> Sequence[TextRun]:
     """Return the runs of a text in which characters were added at some positions."""
     indented: list[TextRun] = []
-    position, number = 0, 0
+    position, index = 0, 0
     for run in runs_of(length, kind):
         position += run.length
-        added = 0
-        while number < len(additions) and additions[number][0] <= position:
-            added += additions[number][1]
-            number += 1
-        indented.append(run._replace(length=run.length + added))
+        added_length = 0
+        while index < len(additions) and additions[index][0] <= position:
+            added_length += additions[index][1]
+            index += 1
+        indented.append(run._replace(length=run.length + added_length))
     return indented
 
 
@@ -368,7 +378,7 @@ MARKABLE = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
 
 
 def with_cache_mark(block: Block, cache: Cache) -> Block:
-    """Return a block with a cache mark, or with the mark it has if that lives longer.
+    """Return a block with a cache mark; of two cache marks, the one that lives longer stays.
 
     A block that takes no cache mark is returned unchanged.
     """
@@ -401,7 +411,8 @@ class Setting(NamedTuple):
 class OpenList:
     """A list that is being written.
 
-    ``gap`` is the gap of the page before it, ``margin`` the margin in its last item.
+    ``marker`` is the sign of its items, ``items`` their number so far. ``gap`` is the gap of the
+    page before the list, ``margin`` the margin in its last item.
     """
 
     marker: str
@@ -412,8 +423,11 @@ class OpenList:
 
 
 @attrs.define(eq=False, repr=False)
-class OpenPart:
-    """A part whose children are being written. Its children inherit the first fields."""
+class OpenNode:
+    """A container, or a turn, whose children are being written.
+
+    Its children inherit ``rules``, ``text_format``, ``level``, ``margin`` and ``in_item``.
+    """
 
     node: Node
     children: Iterator[Child]
@@ -424,20 +438,20 @@ class OpenPart:
     margin: Margin
     listing: OpenList | None = None
     """The list whose items the children are."""
-    list_around: OpenList | None = None
-    """The list whose item it is, or in which it is a list."""
+    parent_list: OpenList | None = None
+    """The list that it is an item of, or that it is in, if it is a list itself."""
     in_item: bool = False
     """Whether it is an item or a side of an example, see :meth:`TextState.tighten`."""
     frame: TextFrame | None = None
-    """The text around the part; ``None`` for a part that only contains others."""
-    written: int = 0
-    """The texts and blocks on the page before it."""
+    """The text around its children; ``None`` for a node without a frame."""
+    count_before: int = 0
+    """The number of texts and blocks on the page before it."""
     tags: tuple[str, ...] = ()
     """The folded names of the tags of the frame."""
     titled: str = ""
-    """What has a title, for the hint if nothing is written in it; empty for no hint."""
-    joined: "JoinedTexts | None" = None
-    """The texts in it, where the author chose the white space between them."""
+    """Its name in the hint that it has a title but no content; empty for no hint."""
+    joined_texts: "JoinedTexts | None" = None
+    """The texts in it, if the author chose the separator between them."""
     node_number: int = -1
     """The number of the node that writes its pieces: its own, or that of the node around it."""
 
@@ -448,7 +462,7 @@ class OpenPart:
         """
         separator = self.node.options.separator
         if separator is not None:
-            self.joined = JoinedTexts(self.node.content, separator)
+            self.joined_texts = JoinedTexts(self.node.content, separator)
             if separator.endswith("\n"):
                 self.margin = deeper(outer, "", separator)
 
@@ -458,17 +472,18 @@ T = TypeVar("T")
 
 @attrs.frozen
 class Framed(Generic[T]):
-    """The functions for a part with a frame: ``frame`` returns it in a format, ``write`` gets it.
+    """The functions for a node with a frame.
 
-    No value in the turn may contain the tags of the frame, so ``reserved_tags.py`` reads them.
+    ``frame`` returns the frame in a format. ``write`` writes the node, or its opening, and gets the
+    frame. ``reserved_tags.py`` calls ``frame``, too: no value in the turn may contain its tags.
     """
 
     frame: Callable[[TextFormat, Any], TextFrame]  # Any: the class it is listed for
-    write: Callable[["TextState", Any, OpenPart, TextFrame], T]  # Any: the same class
+    write: Callable[["TextState", Any, OpenNode, TextFrame], T]  # Any: the same class
 
-    def __call__(self, state: "TextState", node: Node, around: OpenPart) -> T:
-        """Write the part, or its opening."""
-        return self.write(state, node, around, self.frame(around.text_format, node))
+    def __call__(self, state: "TextState", node: Node, parent: OpenNode) -> T:
+        """Write the node, or its opening."""
+        return self.write(state, node, parent, self.frame(parent.text_format, node))
 
 
 class TurnText(NamedTuple):
@@ -484,13 +499,13 @@ class TurnText(NamedTuple):
 
 
 class TextState:
-    """The page of a turn, the parts of the turn that are open, and their fences."""
+    """The page of a turn, the nodes of the turn that are open, and their fences."""
 
     def __init__(self, text: TurnText, node: Node, fences: Fences) -> None:
-        """Open ``node``, a turn or a result in it."""
+        """Open ``node``, a turn or a tool result in it."""
         self.text, self.page, self.setting = text, text.page, text.setting
         self.report, self.fences, rules = text.report, fences, text.rules
-        outermost = OpenPart(
+        outermost = OpenNode(
             node,
             iter(node.content),
             rules,
@@ -502,16 +517,20 @@ class TextState:
         if node.options.separator is not None:
             outermost.rules = rules.in_text(tagged=False)
             outermost.separate(NO_INDENT)
-        self.open = [outermost, outermost]  # around the outermost part is the same part
+        self.open_nodes = [outermost, outermost]  # the outermost node is its own parent
 
-    def tighten(self, around: OpenPart) -> None:
+    def tighten(self, parent: OpenNode) -> None:
         """Let a list or code follow the text of an item without a blank line."""
         page = self.page
-        if around.in_item and page.tail == PROSE and not page.openings:
-            page.gap = f"\n{around.margin.prefix}"
+        if parent.in_item and page.tail == PROSE and not page.openings:
+            page.gap = f"\n{parent.margin.prefix}"
 
     def note(self, node: Node, loss: Loss) -> None:
         """Report a loss of a node, with the path of the sections it is in."""
-        sections = [part.node for part in self.open if isinstance(part.node, SectionNode)]
+        sections = [
+            open_node.node
+            for open_node in self.open_nodes
+            if isinstance(open_node.node, SectionNode)
+        ]
         path = "/".join([str(section.options.id) for section in sections])
         self.report(attrs.evolve(loss, path=path, source=node.source))

@@ -22,35 +22,36 @@ from promptdsl.tree.turn_nodes import FormatNode, FragmentNode, RequestOnlyNode,
 
 @attrs.define(eq=False)
 class TurnTags:
-    """The folded tags of a turn: those of its components, and those in its author text.
+    """The folded tags of a turn: those of its components, and those in its author's text.
 
-    ``sections`` are the ids of sections that are tags. A tag that an author only opens is not
-    reserved: it may be a placeholder, such as ``<path>``. ``opens_code`` is the number of texts
-    that may leave a code fence open: a fence below such a text may be its end.
+    ``components`` are the tags of frames. ``sections`` are the tags of sections: their ids.
+    ``opened_tags`` and ``closed_tags`` are those in the author's text. A tag that the author only
+    opens is not reserved, because it may be a placeholder, such as ``<path>``. ``opens_code`` is
+    the number of texts that may leave a code fence open: the next fence may close that one.
     """
 
     components: set[str] = attrs.field(factory=new_set)
     sections: set[str] = attrs.field(factory=new_set)
-    opened: set[str] = attrs.field(factory=new_set)
-    closed: set[str] = attrs.field(factory=new_set)
+    opened_tags: set[str] = attrs.field(factory=new_set)
+    closed_tags: set[str] = attrs.field(factory=new_set)
     opens_code: int = 0
 
     @property
     def names(self) -> frozenset[str]:
         """The tags that no value in the turn may contain."""
-        return frozenset(self.components | self.sections | (self.opened & self.closed))
+        return frozenset(self.components | self.sections | (self.opened_tags & self.closed_tags))
 
     @property
     def author_tags(self) -> AuthorTags:
-        """The tags that are noted in the options of the turn."""
-        return AuthorTags(self.names, frozenset(self.closed), self.opens_code)
+        """The reserved tags of the turn, as they are noted in its options."""
+        return AuthorTags(self.names, frozenset(self.closed_tags), self.opens_code)
 
     def note(self, turn: Node, text_format: TextFormat) -> None:
-        """Add the tags of a turn, or of another part of system content."""
+        """Add the tags of a turn, or of a section between turns."""
         are_values = isinstance(turn, RequestOnlyNode) and turn.grounding
-        waiting: list[tuple[Node, TextFormat]] = [(turn, text_format)]
-        while waiting:
-            node, text_format = waiting.pop()
+        node_stack: list[tuple[Node, TextFormat]] = [(turn, text_format)]
+        while node_stack:
+            node, text_format = node_stack.pop()
             kind = node._node
             if isinstance(node, FormatNode):
                 text_format = FORMATS[node.format]
@@ -61,7 +62,7 @@ class TurnTags:
             texts = [] if are_values and kind is SectionNode else [*node._authored()]
             for child in node.content:
                 if not isinstance(child, str):
-                    waiting.append((child, text_format))
+                    node_stack.append((child, text_format))
                 elif not are_values:
                     texts.append(child)
             for tags in node.options.tags_of_source:
@@ -75,8 +76,8 @@ class TurnTags:
                 self.opens_code += code_in([*map(author_text_of, node.content)] or fenced)[1]
 
     def _add(self, tags: WrittenTags) -> None:
-        self.opened |= tags.opened
-        self.closed |= tags.closed
+        self.opened_tags |= tags.opened
+        self.closed_tags |= tags.closed
 
 
 def tags_of(turn: Node, text_format: TextFormat) -> TurnTags:
@@ -89,9 +90,9 @@ def tags_of(turn: Node, text_format: TextFormat) -> TurnTags:
 def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
     """Return the tree with the reserved tags of each turn in the options of the turn.
 
-    These are the tags of the configuration, those of its components, and those that its author text
-    opens and closes. All system content counts as one turn, and the tags of its sections are
-    reserved everywhere. The tags are noted before a budget removes parts, so a part that is removed
+    These are the tags of the configuration, those of the components in the turn, and those that its
+    author's text opens and closes. All system content counts as one turn. The tags of its sections
+    are reserved in all turns. The tags are noted before a budget drops parts: so a dropped part
     changes no other text.
     """
     system = TurnTags()
@@ -108,7 +109,7 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
     shared: dict[frozenset[str], frozenset[str]] = {}
     noted: dict[int, AuthorTags] = {}
     for turn, tags in turns:
-        # A part that is placed twice has the tags of both turns.
+        # A node may be in the tree twice: then it has the tags of both turns.
         both = tags_by_id[id(tags)].and_of(noted.get(id(turn), AuthorTags()))
         if both.names not in shared:
             shared[both.names] = everywhere | both.names
@@ -123,7 +124,7 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         )
         return replace(node, options=options)
 
-    # A section may be placed between turns and also in a turn, where the turn's tags are reserved.
+    # A section may be between turns and also in a turn, where the tags of that turn are reserved.
     return rewrite(root, change, within=TURN | REQUEST | OPAQUE | _SYSTEM, kept=noted)
 
 
@@ -135,19 +136,21 @@ def _turns(root: RootNode, text_format: TextFormat) -> Iterator[tuple[Node, Text
 
     Turns of one string are left out, because they have no value.
     """
-    waiting: list[tuple[Node, TextFormat]] = [(root, text_format)]
-    while waiting:
-        node, text_format = waiting.pop()
+    node_stack: list[tuple[Node, TextFormat]] = [(root, text_format)]
+    while node_stack:
+        node, text_format = node_stack.pop()
         if isinstance(node, FragmentNode | RootNode):
             if isinstance(node, FormatNode):
                 text_format = FORMATS[node.format]
             # Outside of turns there is no string.
-            waiting += [(child, text_format) for child in cast("tuple[Node, ...]", node.content)]
+            node_stack += [(child, text_format) for child in cast("tuple[Node, ...]", node.content)]
         elif not (node._mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str):
             yield node, text_format
 
 
 FRAMES = {
-    node: part.frame for node, part in {**LEAVES, **CONTAINERS}.items() if isinstance(part, Framed)
+    node_class: write.frame
+    for node_class, write in {**LEAVES, **CONTAINERS}.items()
+    if isinstance(write, Framed)
 }
 """The functions that return the frame of a part in a format, by the class of its node."""

@@ -1,4 +1,7 @@
-"""The walk over the parts of any turn, and the shorter ways for the kinds that most turns have."""
+"""The walk over the nodes of any turn, and shorter ways for the content that most turns have.
+
+Read ``way_of`` first: it chooses the way of a turn. ``TurnWalk.write`` is the loop of the walk.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +18,14 @@ from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.prompt import Loss, hint
-from promptdsl.rendering.text.encode import Fences, StringRules, kind_of, notice, texts_in, written
+from promptdsl.rendering.text.encode import (
+    Fences,
+    StringRules,
+    kind_of,
+    report_invisible,
+    texts_in,
+    valid_text,
+)
 from promptdsl.rendering.text.format import BETWEEN, FORMATS, TextFrame, title_line
 from promptdsl.rendering.text.layout import Layout, PieceKind, TextRun, inserted
 from promptdsl.rendering.text.leaves import LEAVES, sent_block, write_strings
@@ -26,7 +36,7 @@ from promptdsl.rendering.text.page import (
     Margin,
     OnLoss,
     OpenList,
-    OpenPart,
+    OpenNode,
     Page,
     TextState,
     TurnText,
@@ -62,78 +72,83 @@ from promptdsl.tree.turn_nodes import (
     TurnNode,
 )
 
-# The walk over the parts of any turn; a container has an opening and a closing.
+# The walk over the nodes of any turn; a container has an opening and a closing.
 
 LISTS = (ListNode, ChecklistNode)
 _ITEMS = (ItemNode, ExampleSideNode)
-_ENTRIES = (FragmentNode, ItemNode, NoteNode)
+_ITEM_LIKE = (FragmentNode, ItemNode, NoteNode)
 _GROUPS = (FragmentNode, NoteNode, ExampleSideNode)
-_CONTAINERS_OF_KEYS = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
-"""The nodes without a frame: only their children are written."""
+_WITHOUT_FRAME = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
+"""The classes of nodes without a frame: only their children are written."""
 
 ONLY_TITLED = "it has a title but no content"
-"""The reason of the hint for a container that is left out; it is reported once per line."""
+"""The reason of the hint for a container that is left out; it is reported once per source line."""
 
 
 class TurnWalk(TextState):
-    """The walk over the parts of one turn.
+    """The walk over the nodes of one turn.
 
-    The walk has its own stack, and the text is a flat list of pieces that is joined once. So ten
-    thousand nested sections take no longer than ten thousand siblings.
+    The walk has a stack of open nodes, and the text is a flat list of pieces that is joined once.
+    So ten thousand nested sections take no longer than ten thousand siblings.
     """
 
     def write(self) -> None:
-        """Write the parts on the page."""
-        stack, page = self.open, self.page
+        """Write the nodes of the turn on the page."""
+        stack, page = self.open_nodes, self.page
         while len(stack) > 1:
-            part = stack[-1]
-            child = next(part.children, None)
+            open_node = stack[-1]
+            child = next(open_node.children, None)
             if child is None:
-                around = stack[-2]
-                close_part(self, part, around)
+                parent = stack[-2]
+                write_closing(self, open_node, parent)
                 stack.pop()
-                part, page.node_number = around, around.node_number
-            elif part.listing is not None and open_item(self, child, part, part.listing):
+                open_node, page.node_number = parent, parent.node_number
+            elif open_node.listing is not None and open_item(
+                self, child, open_node, open_node.listing
+            ):
                 continue
             elif isinstance(child, str):
-                write_strings(self, (child,), part.node, part)
+                write_strings(self, (child,), open_node.node, open_node)
             else:
-                self.write_part(child, part)
-            if not part.rules.joined:
+                self.write_node(child, open_node)
+            if not open_node.rules.joined:
                 page.flush()
 
-    def write_part(self, node: Node, around: OpenPart) -> None:
+    def write_node(self, node: Node, parent: OpenNode) -> None:
         """Write a leaf, or the opening of a container, whose children are next."""
         page = self.page
         page.begin(node)
         write = LEAVES.get(node._node)
         if write is not None:
-            write(self, node, around)
-            page.node_number = around.node_number
+            write(self, node, parent)
+            page.node_number = parent.node_number
         elif isinstance(node, ToolResultNode):
-            self._write_result(node, around)
-            page.node_number = around.node_number
+            self._write_result(node, parent)
+            page.node_number = parent.node_number
         else:
-            open_part(self, node, around)
+            write_opening(self, node, parent)
 
-    def _write_result(self, node: ToolResultNode, around: OpenPart) -> None:
+    def _write_result(self, node: ToolResultNode, parent: OpenNode) -> None:
         """Write a tool result, whose blocks are on a page of their own."""
         page, layout = self.page, self.page.layout
         page.end_text()
-        setting, before = self.setting._replace(text_format=around.text_format), len(layout.ends)
-        inner = Page(layout, page.node_number)
-        inside = self.text._replace(page=inner, setting=setting)
-        TurnWalk(inside, node, self.fences).write()
-        content = inner.finish()
-        layout.results[len(layout.ends)] = before
-        name, mark = node.options.name, mark_of(node.options)
+        setting, block_count = (
+            self.setting._replace(text_format=parent.text_format),
+            len(layout.ends),
+        )
+        page_of_result = Page(layout, page.node_number)
+        result_text = self.text._replace(page=page_of_result, setting=setting)
+        TurnWalk(result_text, node, self.fences).write()
+        content = page_of_result.finish()
+        layout.results[len(layout.ends)] = block_count
+        name, cache_mark = node.options.name, mark_of(node.options)
         error = (node.is_error, node.error_type)
-        result = ToolResultBlock(node.tool_use_id, content, name, *error, mark)
-        page.block(result, around.rules.kind)
+        result = ToolResultBlock(node.tool_use_id, content, name, *error, cache_mark)
+        page.block(result, parent.rules.kind)
 
 
 def walk(text: TurnText, turn: TurnNode) -> tuple[Block, ...]:
-    """Return the blocks of a turn with parts of any kind, for which there is no shorter way."""
+    """Return the blocks of a turn with content of any kind, for which there is no shorter way."""
     TurnWalk(text, turn, Fences(text.author_tags, text.literals)).write()
     return text.page.finish()
 
@@ -141,102 +156,109 @@ def walk(text: TurnText, turn: TurnNode) -> tuple[Block, ...]:
 # Containers.
 
 
-def open_part(state: TextState, node: Node, around: OpenPart) -> None:
+def write_opening(state: TextState, node: Node, parent: OpenNode) -> None:
     """Write the opening of a container, whose children are next.
 
-    A part without a frame, such as a fragment, only contains its children.
+    A node without a frame, such as a fragment, has no opening: only its children are written.
     """
     page = state.page
-    part = OpenPart(
+    open_node = OpenNode(
         node,
         iter(node.content),
-        around.rules,
-        around.text_format,
-        around.level,
-        around.margin,
-        in_item=around.in_item,
-        list_around=around.listing,
-        written=page.written,
+        parent.rules,
+        parent.text_format,
+        parent.level,
+        parent.margin,
+        in_item=parent.in_item,
+        parent_list=parent.listing,
+        count_before=page.written_count,
         node_number=page.node_number,
     )
-    state.open.append(part)
-    container = CONTAINERS.get(node._node)
-    if container is not None:
-        opening = container.frame(part.text_format, node)
-        frame = part.frame = container.write(state, node, part, opening)
-        part.in_item, outer = isinstance(node, _ITEMS), part.margin
-        part.margin = deeper(outer, frame.prefix, frame.between)
-        part.separate(outer)
+    state.open_nodes.append(open_node)
+    framed = CONTAINERS.get(node._node)
+    if framed is not None:
+        opening = framed.frame(open_node.text_format, node)
+        frame = open_node.frame = framed.write(state, node, open_node, opening)
+        open_node.in_item, outer = isinstance(node, _ITEMS), open_node.margin
+        open_node.margin = deeper(outer, frame.prefix, frame.between)
+        open_node.separate(outer)
         page.open(frame.open, frame.kind, outer)
-        part.tags = tuple(map(fold, frame.tags))
-        state.fences.open(part.tags)
+        open_node.tags = tuple(map(fold, frame.tags))
+        state.fences.open(open_node.tags)
         if node.options.encoding:
-            part.rules = part.rules.encoded_by(node.options.encoding)
-    elif isinstance(node, _CONTAINERS_OF_KEYS):
+            open_node.rules = open_node.rules.encoded_by(node.options.encoding)
+    elif isinstance(node, _WITHOUT_FRAME):
         if isinstance(node, FormatNode):
-            part.text_format = FORMATS[node.format]
-        part.listing, part.joined = around.listing, around.joined
-        part.separate(part.margin)
+            open_node.text_format = FORMATS[node.format]
+        open_node.listing, open_node.joined_texts = parent.listing, parent.joined_texts
+        open_node.separate(open_node.margin)
     else:
         name = type(node).__name__
         raise TypeError(f"no text for a node of type {name}: add it to LEAVES or CONTAINERS")
 
 
-def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenList) -> bool:
+def open_item(state: TextState, child: Child, parent: OpenNode, listing: OpenList) -> bool:
     """Open an item around a child of a list that is not an item; return whether it was opened."""
     if isinstance(child, FormatNode):
-        if FORMATS[child.format] is around.text_format:
+        if FORMATS[child.format] is parent.text_format:
             return False
-    elif isinstance(child, _ENTRIES) or (isinstance(child, LISTS) and listing.items):
+    elif isinstance(child, _ITEM_LIKE) or (isinstance(child, LISTS) and listing.items):
         return False
-    open_part(state, make(ItemNode, (child,), at=around.node, done=None), around)
+    write_opening(state, make(ItemNode, (child,), at=parent.node, done=None), parent)
     return True
 
 
-def close_part(state: TextState, part: OpenPart, around: OpenPart) -> None:
-    """Write the closing of a part whose children are written."""
-    node, page, options = part.node, state.page, part.node.options
-    if part.frame is not None:
-        _close_frame(state, part, part.frame, around.margin)
+def write_closing(state: TextState, open_node: OpenNode, parent: OpenNode) -> None:
+    """Write the closing of a container whose children are written."""
+    node, page, options = open_node.node, state.page, open_node.node.options
+    if open_node.frame is not None:
+        _close_frame(state, open_node, open_node.frame, parent.margin)
     elif page.gap and options.separator is not None:
-        page.gap = around.margin.gap
+        page.gap = parent.margin.gap
     if options.cache and (isinstance(node, SectionNode) or getattr(node, "role", "") == "system"):
         page.cache(cast("Cache", mark_of(options)))
 
 
-def _close_frame(state: TextState, part: OpenPart, frame: TextFrame, outside: Margin) -> None:
+def _close_frame(state: TextState, open_node: OpenNode, frame: TextFrame, outside: Margin) -> None:
     """Write the closing of a container; remove its opening if nothing was written in it."""
     page = state.page
-    state.fences.close(part.tags)
-    if page.written == part.written:
+    state.fences.close(open_node.tags)
+    if page.written_count == open_node.count_before:
         page.close_empty(frame.open)
-        if part.listing is not None and page.gap:
-            page.gap = part.listing.gap
-        if part.titled:
-            state.note(part.node, hint("title_only", part.titled, ONLY_TITLED))
+        if open_node.listing is not None and page.gap:
+            page.gap = open_node.listing.gap
+        if open_node.titled:
+            state.note(open_node.node, hint("title_only", open_node.titled, ONLY_TITLED))
         return
     page.close(frame.close, outside)
-    if part.listing is not None:
-        page.tail = part.listing.marker
+    if open_node.listing is not None:
+        page.tail = open_node.listing.marker
         return
-    if frame.prefix and (page.tail == PROSE or not isinstance(part.node, ItemNode)):
+    if frame.prefix and (page.tail == PROSE or not isinstance(open_node.node, ItemNode)):
         page.tail = ""
-    if part.list_around is not None:  # it is an item
-        part.list_around.items += 1
-        part.list_around.margin = part.margin
+    if open_node.parent_list is not None:  # it is an item
+        open_node.parent_list.items += 1
+        open_node.parent_list.margin = open_node.margin
 
 
-# The openings: the frame of each, and the rules for the strings inside.
+# The openings of containers. Each function sets the rules for the strings inside, and returns the
+# frame, often with a title or a sign in it.
 
 
 def _open_section(
-    state: TextState, node: SectionNode, part: OpenPart, frame: TextFrame
+    state: TextState, node: SectionNode, open_node: OpenNode, frame: TextFrame
 ) -> TextFrame:
-    text_format, level, rules, id = part.text_format, part.level, part.rules, str(node.options.id)
-    part.level += 1
-    part.rules = rules.in_section(tagged=text_format.tagged)
+    """Return the frame of a section with its title: encoded if it is a value, else guarded."""
+    text_format, level, rules, id = (
+        open_node.text_format,
+        open_node.level,
+        open_node.rules,
+        str(node.options.id),
+    )
+    open_node.level += 1
+    open_node.rules = rules.in_section(tagged=text_format.tagged)
     if text_format.tagged and holds(f"<{id}></{id}>", rules.literals):
-        # With a reference in it, it is not a tag; without one, it could end the fence.
+        # The delimiter inside must become a reference, and then the text is no tag any more.
         raise ContentError(
             f"the tag <{id}> of this Section contains the delimiter around it",
             fix="give the section another id, or choose another delimiter",
@@ -244,13 +266,13 @@ def _open_section(
         )
     if node.title is None:
         return frame
-    # If its block was opened and left empty, it has another hint.
+    # A section with an empty block (``with``) has another hint already.
     if node._mask & HINTED != HINTED:
-        part.titled = f"section {id}"
+        open_node.titled = f"section {id}"
     is_value, title = rules.values, node.title
     if isinstance(title, ValueNode):
         is_value, title = True, title.text
-    text = _title(state, node, title, part, is_value=is_value)
+    text = _title(state, node, title, open_node, is_value=is_value)
     frame = text_format.section(id, text, level)
     if not (is_value or rules.literals):
         return frame
@@ -265,67 +287,74 @@ def _open_section(
 
 
 def _title(
-    state: TextState, node: SectionNode, title: str, part: OpenPart, *, is_value: bool
+    state: TextState, node: SectionNode, title: str, open_node: OpenNode, *, is_value: bool
 ) -> str:
-    """Return the title of a section as it is written: as an attribute, a value or a heading."""
-    note, rules = partial(state.note, node), part.rules
+    """Return the encoded title of a section, for the attribute of its tag or for its heading."""
+    note, rules = partial(state.note, node), open_node.rules
     fences = state.fences
-    if part.text_format.tagged:
-        notice((title,), note)
+    if open_node.text_format.tagged:
+        report_invisible((title,), note)
         literals = rules.literals
         if is_value:
             literals |= fences.literals
         return guard(attribute(title), fences.reserved, literals)
     if is_value:
-        notice((title,), note)
+        report_invisible((title,), note)
         return fences.encoded(title, rules, field)
-    return one_line(fences.guarded(written(title, note), rules))
+    return one_line(fences.guarded(valid_text(title, note), rules))
 
 
 _ATTRIBUTE = re.compile('="([^"]*)"')
 
 
-def _open_fence(state: TextState, node: FenceNode, part: OpenPart, frame: TextFrame) -> TextFrame:
-    notice(node.raw_values, partial(state.note, node))
+def _open_fence(
+    state: TextState, node: FenceNode, open_node: OpenNode, frame: TextFrame
+) -> TextFrame:
+    """Return the frame of a fence; set the rules for the values inside."""
+    report_invisible(node.raw_values, partial(state.note, node))
     if node.raw_values:
-        part.titled = "an Ephemeral or Grounding"
-    part.rules = attrs.evolve(
-        part.rules,
+        open_node.titled = "an Ephemeral or Grounding"
+    open_node.rules = attrs.evolve(
+        open_node.rules,
         # A prefix has no closing text that the content could contain.
-        encoding="body" if node.close else part.rules.encoding,
+        encoding="body" if node.close else open_node.rules.encoding,
         values=node.values,
-        literals=part.rules.literals.union(node.literals),
+        literals=open_node.rules.literals.union(node.literals),
     )
     return frame._replace(kind=partial(_attribute_runs, node.open, node.raw_values))
 
 
 def _attribute_runs(opening: str, raw_values: Sequence[str]) -> Sequence[TextRun]:
-    """Return the runs of a tag whose last attributes are values, as they were written."""
+    """Return the runs of a tag whose last attributes are values; ``raw_values`` are not encoded."""
     encoded = _ATTRIBUTE.findall(opening)[-len(raw_values) :]
     pairs = zip(encoded, raw_values, strict=False)
     return inserted(opening, [pair for pair in pairs if decode(pair[0]) == pair[1]], '="')
 
 
 def _open_list(
-    state: TextState, node: ListNode | ChecklistNode, part: OpenPart, frame: TextFrame
+    state: TextState, node: ListNode | ChecklistNode, open_node: OpenNode, frame: TextFrame
 ) -> TextFrame:
-    text_format, page, gap = part.text_format, state.page, state.page.gap
-    if part.list_around is not None and not text_format.tagged:
-        # A list directly in a list is a part of the item before it.
-        part.margin = part.list_around.margin
-        page.gap = f"\n{part.margin.prefix}"
+    """Return the frame of a list; choose the sign of its items."""
+    text_format, page, gap = open_node.text_format, state.page, state.page.gap
+    if open_node.parent_list is not None and not text_format.tagged:
+        # A list directly in a list belongs to the item before it.
+        open_node.margin = open_node.parent_list.margin
+        page.gap = f"\n{open_node.margin.prefix}"
     else:
-        state.tighten(part)
-    part.rules = part.rules.in_text(tagged=text_format.tagged)
+        state.tighten(open_node)
+    open_node.rules = open_node.rules.in_text(tagged=text_format.tagged)
     ordered = isinstance(node, ListNode) and node.ordered
     marker = text_format.marker(ordered=ordered, previous="" if page.openings else page.tail)
-    part.listing = OpenList(marker, isinstance(node, ChecklistNode), gap)
+    open_node.listing = OpenList(marker, isinstance(node, ChecklistNode), gap)
     return frame
 
 
-def _open_item(_state: TextState, node: ItemNode, part: OpenPart, frame: TextFrame) -> TextFrame:
-    text_format, listing = part.text_format, part.list_around
-    part.rules = part.rules.in_text(tagged=text_format.tagged)
+def _open_item(
+    _state: TextState, node: ItemNode, open_node: OpenNode, frame: TextFrame
+) -> TextFrame:
+    """Return the frame of an item, with the sign and number that its list gives it."""
+    text_format, listing = open_node.text_format, open_node.parent_list
+    open_node.rules = open_node.rules.in_text(tagged=text_format.tagged)
     if listing is None:
         return frame
     if not listing.is_checklist:
@@ -335,35 +364,35 @@ def _open_item(_state: TextState, node: ItemNode, part: OpenPart, frame: TextFra
     )
 
 
-def _open_text(_state: TextState, _node: Node, part: OpenPart, frame: TextFrame) -> TextFrame:
-    """Return the frame of a quotation or an example, in which all parts are one text."""
-    part.rules = part.rules.in_text(tagged=part.text_format.tagged)
+def _open_text(_state: TextState, _node: Node, open_node: OpenNode, frame: TextFrame) -> TextFrame:
+    """Return the frame of a quotation or an example, whose children are one text."""
+    open_node.rules = open_node.rules.in_text(tagged=open_node.text_format.tagged)
     return frame
 
 
 def _is_text_only(side: Child) -> bool:
     """Return whether a side of an example is only text, which can follow its name on the line."""
-    return all(isinstance(part, str) or part._is_prose for part in _parts_in((side,)))
+    return all(isinstance(child, str) or child._is_prose for child in _ungrouped((side,)))
 
 
 def _begins_with_text(item: ItemNode) -> bool:
     """Return whether an item begins with text, which can follow a box on the line."""
-    for part in _parts_in(item.content):
-        is_prose = isinstance(part, str) or part._is_prose
-        if not is_prose or has_content((part,)):
+    for child in _ungrouped(item.content):
+        is_prose = isinstance(child, str) or child._is_prose
+        if not is_prose or has_content((child,)):
             return is_prose
     return True
 
 
-def _parts_in(content: tuple[Child, ...]) -> Iterator[Child]:
-    """Yield the parts of a content, and those in its nodes that only contain other parts."""
-    waiting = [*reversed(content)]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, _GROUPS):
-            waiting += reversed(part.content)
+def _ungrouped(content: tuple[Child, ...]) -> Iterator[Child]:
+    """Yield the children of a content; a fragment, note or side is replaced by its children."""
+    pending = [*reversed(content)]
+    while pending:
+        child = pending.pop()
+        if isinstance(child, _GROUPS):
+            pending += reversed(child.content)
         else:
-            yield part
+            yield child
 
 
 CONTAINERS: Mapping[type[Node], Framed[TextFrame]] = {
@@ -410,20 +439,20 @@ SIDE_BY_SIDE = frozenset(
         *(ToolUseNode, ReasoningNode, MediaNode),
     }
 )
-"""The kinds of parts that are one text or one block in a conversation."""
+"""The kinds of children that are one text or one block in a conversation."""
 
 
-def parts_of(text: Child) -> tuple[Child, ...]:
+def children_of(text: Child) -> tuple[Child, ...]:
     """Return the strings and values of a text."""
     return text.content if isinstance(text, TextNode) else (text,)
 
 
-def only_string(part: Child) -> str:
-    """Return a string, or the string of a text of one string; ``""`` for another part."""
-    if isinstance(part, str):
-        return part
-    if part._node is TextNode and len(part.content) == 1:
-        (text,) = part.content
+def only_string(child: Child) -> str:
+    """Return a string, or the string of a text of one string; ``""`` for another node."""
+    if isinstance(child, str):
+        return child
+    if child._node is TextNode and len(child.content) == 1:
+        (text,) = child.content
         return text if isinstance(text, str) else ""
     return ""
 
@@ -433,37 +462,37 @@ def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
     page, rules = state.page, state.rules
     fences = Fences(state.author_tags, state.literals)
     follows = False
-    for part in turn.content:
+    for child in turn.content:
         node: Node = turn
-        if not isinstance(part, str):
-            page.begin(part)
-            node = part
-        if isinstance(part, ToolUseNode | ReasoningNode | MediaNode):
-            page.block(sent_block(part, state.setting.media_roots, rules), rules.kind)
+        if not isinstance(child, str):
+            page.begin(child)
+            node = child
+        if isinstance(child, ToolUseNode | ReasoningNode | MediaNode):
+            page.block(sent_block(child, state.setting.media_roots, rules), rules.kind)
             follows = False
         else:
-            parts = parts_of(part)
+            children = children_of(child)
             note = partial(_report, state.report, node)
-            texts = texts_in(parts, rules, fences, note, follows=follows)
-            page.write("".join(texts), kind_of(parts, texts, rules), NO_INDENT)
+            texts = texts_in(children, rules, fences, note, follows=follows)
+            page.write("".join(texts), kind_of(children, texts, rules), NO_INDENT)
             page.flush()
             follows = True
         page.node_number = -1
     return page.finish()
 
 
-def _is_plain(part: Child) -> bool:
-    """Return whether a part of instructions is a string, or a section of one, sent as written."""
+def _is_simple(child: Child) -> bool:
+    """Return whether a child of instructions is a string, or a section of one, sent unchanged."""
     title = ""
-    if isinstance(part, SectionNode):
-        if part._mask & CACHE or isinstance(part.title, ValueNode) or len(part.content) != 1:
+    if isinstance(child, SectionNode):
+        if child._mask & CACHE or isinstance(child.title, ValueNode) or len(child.content) != 1:
             return False
-        title = str(part.title)
-        (part,) = part.content
-    text = only_string(part)
+        title = str(child.title)
+        (child,) = child.content
+    text = only_string(child)
     # A text that starts with a line end is dedented.
-    written = title + text
-    is_valid = written.isascii() or is_valid_unicode(written)
+    title_and_text = title + text
+    is_valid = title_and_text.isascii() or is_valid_unicode(title_and_text)
     return is_valid and text[:1] not in ("", "\r", "\n")
 
 
@@ -473,7 +502,7 @@ def instructions(layout: Layout, turn: TurnNode) -> str:
     Its pieces are noted in the layout. For other instructions the result is ``""``, and nothing is
     noted.
     """
-    if not all(map(_is_plain, turn.content)):
+    if not all(map(_is_simple, turn.content)):
         return ""
     texts: list[str] = []
 
@@ -483,28 +512,31 @@ def instructions(layout: Layout, turn: TurnNode) -> str:
         layout.kinds.append(kind)
         layout.node_numbers.append(node_number)
 
-    for part in turn.content:
-        start, node_number, text = len(layout.lengths), -1, part
+    for child in turn.content:
+        start, node_number, text = len(layout.lengths), -1, child
         if texts:
             add(BETWEEN, "gap", -1)
-        if isinstance(part, SectionNode):
-            node_number = _noted(layout, part, -1, start)
-            (text,) = part.content
-            if part.title is not None:
-                add(title_line(one_line(str(part.title)), 2), "section", node_number)
+        if isinstance(child, SectionNode):
+            node_number = _note_node(layout, child, -1, start)
+            (text,) = child.content
+            if child.title is not None:
+                add(title_line(one_line(str(child.title)), 2), "section", node_number)
                 start = len(layout.lengths)
         if not isinstance(text, str):
-            node_number = _noted(layout, text, node_number, start)
+            node_number = _note_node(layout, text, node_number, start)
             text = only_string(text)
         add(text, "author", node_number)
     layout.ends.append(len(layout.lengths))
     return "".join(texts)
 
 
-def _noted(layout: Layout, node: Node, around: int, start: int) -> int:
-    """Note a node in another one, after ``start`` pieces, and return its number."""
+def _note_node(layout: Layout, node: Node, parent_number: int, start: int) -> int:
+    """Note a node in the layout, after ``start`` pieces, and return its number.
+
+    ``parent_number`` is the number of the node around it, -1 for the turn.
+    """
     layout.nodes.append(node)
-    layout.around.append(around)
+    layout.parents.append(parent_number)
     layout.starts.append(start)
     return len(layout.nodes) - 1
 
