@@ -1,7 +1,7 @@
 """A coding agent: a long recorded history of tool calls continues with another model.
 
-The session was recorded in the format of OpenAI Chat; here it is sent to Anthropic. Call ids
-that the session uses twice are made unique.
+The session was recorded in the format of OpenAI Chat; this program sends it to Anthropic.
+promptdsl makes an id unique if the session uses it for two calls.
 
 Run it:     python examples/coding_agent.py
 Change it:  promptdsl render examples/coding_agent.py:demo -p task="Release it as 1.4.1."
@@ -46,7 +46,7 @@ def demo(
 
 
 def main() -> None:
-    """Print what is sent to the model, and the parts it is made of."""
+    """Print the request to the model, and the parts of the prompt."""
     rendered = render(demo(), model="claude-opus-5-5")
     print(json.dumps(rendered.to_anthropic(), indent=2))
     print()

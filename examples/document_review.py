@@ -1,4 +1,4 @@
-"""A document pipeline: your own components, lists and tables, and text of strangers.
+"""A document pipeline with your own components, lists, tables, and text of strangers.
 
 Run it:     python examples/document_review.py
 Change it:  promptdsl render examples/document_review.py:demo -p strict:=true
@@ -41,7 +41,7 @@ CLAUSES = (
 
 @component
 def persona(firm: str) -> Section:
-    """Return who the model is. Users of the library may override it by name."""
+    """Return who the model is. Users of the library may override this function by its name."""
     return Section("persona", "You review contracts for ", firm, ".")
 
 
@@ -52,7 +52,7 @@ def strict_persona(firm: str) -> Section:
 
 @component
 def steps(title: str) -> Iterator[None]:
-    """Put what is written in the block of this component under a title."""
+    """Put the content of the block of this component under a title."""
     with Section("steps", title=title):
         yield
 
@@ -85,7 +85,7 @@ def demo(strict: bool = False) -> Timeline:
 
 
 def main() -> None:
-    """Print what is sent to the model, and the parts it is made of."""
+    """Print the request to the model, and the parts of the prompt."""
     rendered = render(demo(), model="claude-opus-5-5")
     print(json.dumps(rendered.to_anthropic(), indent=2))
     print()

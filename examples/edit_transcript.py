@@ -4,7 +4,7 @@ Run it:     python examples/edit_transcript.py chat.jsonl show
             python examples/edit_transcript.py chat.jsonl replace 3 "Why twice?"
             python examples/edit_transcript.py chat.jsonl remove 3
             python examples/edit_transcript.py chat.jsonl undo
-            python examples/edit_transcript.py chat.jsonl undo 7      (as it was after entry 7)
+            python examples/edit_transcript.py chat.jsonl undo 7      (the state after entry 7)
             python examples/edit_transcript.py chat.jsonl compact "Ann was charged twice." --keep 4
             python examples/edit_transcript.py chat.jsonl note "Ann called."
 """
@@ -40,7 +40,7 @@ def shown(block: Block) -> str:
 
 
 def lines(transcript: Transcript) -> Iterator[str]:
-    """Yield the turns of a transcript: numbers, roles, texts, and notes."""
+    """Yield a text for each turn of a transcript: number, role and text, or a note."""
     for turn in transcript.turns:
         if turn.message is None:
             role, text = "note", json.dumps(turn.note, ensure_ascii=False)
@@ -85,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Show or change a transcript; return the exit code."""
     options = parser().parse_args(arguments)
-    if not Path(options.file).is_file():  # open() would make it
+    if not Path(options.file).is_file():  # open() would make the file
         print(f"there is no file {options.file!r}", file=sys.stderr)
         return 1
     try:

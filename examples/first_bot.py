@@ -34,7 +34,7 @@ def ask(transcript: p.Transcript) -> Any:
 
 
 def answer(transcript: p.Transcript) -> None:
-    """Ask and run tools until the model has answered; print what it says as it comes."""
+    """Ask and run tools until the model has answered; print the answer as it arrives."""
     while transcript.pending_calls or transcript[-1].role != "assistant":
         for result in p.run_calls(transcript.pending_calls, TOOLS):
             transcript.append(result)

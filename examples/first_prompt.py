@@ -1,4 +1,4 @@
-"""The first prompt of the README: what the model reads, and what is sent. Run it: make demo."""
+"""The first prompt of the README: its text and its request. Run it: make demo."""
 
 import json
 

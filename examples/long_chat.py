@@ -1,7 +1,7 @@
-"""A long chat in a budget: a cut that moves in steps keeps a provider's prompt cache warm.
+"""A long chat in a budget: with a step, a provider's prompt cache stays warm.
 
-The chat is made up. A clock is written before each question, so something always changes. The
-chat is longer than its budget, so the oldest exchanges are dropped.
+The chat is made up. Before each question it has the time, so each request is different. The
+chat is longer than its budget, so the budget drops the oldest exchanges.
 
 Run it:     python examples/long_chat.py
 Change it:  promptdsl render examples/long_chat.py:demo -p turns:=9
@@ -26,7 +26,7 @@ from promptdsl import (
 
 BUDGET = 4_000
 STEPS = (0, 250, 500, 1_000)
-"""By how many tokens the cut moves: 0 is an exact fit, an eighth of the budget the default."""
+"""How many tokens a budget drops at once: 0 drops no more than needed."""
 TURNS = range(60, 120)
 NEWS = (
     "The parcel left the depot this morning.",
@@ -42,12 +42,12 @@ def asked(number: int) -> Message:
 
 
 def answered(number: int) -> Message:
-    """Return the answer to it, the same each time."""
+    """Return the answer to the question of a turn, the same answer at each call."""
     return Message("assistant", f"Parcel {number}: {' '.join(Random(number).choices(NEWS, k=6))}")
 
 
 def demo(turns: int = 3, step: int = BUDGET // 8) -> Timeline:
-    """Return the prompt after so many turns. The history is complete: the budget cuts it."""
+    """Return the prompt after some turns. Its history is complete; a budget drops exchanges."""
     with Timeline() as timeline:
         System("You answer questions about parcels, in two sentences.")
         History([say(number) for number in range(turns) for say in (asked, answered)], step=step)
@@ -62,13 +62,13 @@ def requests(step: int) -> list[Rendered]:
 
 
 def exchange() -> float:
-    """Return how many tokens an exchange has."""
+    """Return the number of tokens of an exchange."""
     none, many = (render(demo(turns), model="gpt-5").tokens.total for turns in (0, 100))
     return (many - none) / 100
 
 
 def row(step: int, sent: Sequence[Rendered], long: float) -> str:
-    """Return how much of a request is cached and of the budget is used, and what was expected."""
+    """Return a row: the share of cached tokens and of used budget, each with its expected value."""
     cached = fmean(prefix_report(*pair).shared / pair[1].tokens.total for pair in pairwise(sent))
     used = fmean(one.tokens.total / BUDGET for one in sent)
     reuse = f"{1 - long / step - long / BUDGET:.0%}" if step else ""
@@ -76,7 +76,7 @@ def row(step: int, sent: Sequence[Rendered], long: float) -> str:
 
 
 def main() -> None:
-    """Print the results of the steps, then what two requests in a row share."""
+    """Print the results of the steps, then how much two consecutive requests share."""
     long, sent = exchange(), {step: requests(step) for step in STEPS}
     print(f"{len(TURNS)} turns of a chat: B = {BUDGET:,} tokens, g = {long:.0f} an exchange\n")
     print("    S  cached  1 - g/S - g/B  used  1 - S/2B")

@@ -1,8 +1,8 @@
-"""A chat that is kept in a file: started again, it continues where it was.
+"""A chat that is stored in a file: the next start continues the conversation.
 
-One line is one turn. It is in the file before the model is asked: after an error or Ctrl-C the
-question stays, and the next start asks it again. Ctrl-C while a reply is streamed keeps the part
-that came.
+Each line of the file is a turn. A question is in the file before the model gets it. So after an
+error or Ctrl-C the question stays, and the next start asks it again. Ctrl-C during a streamed
+reply keeps the text that arrived.
 
 Run it:     python examples/recorded_chat.py chat.jsonl --provider anthropic --stream
 Change it:  promptdsl render examples/recorded_chat.py:demo --for gemini
@@ -82,7 +82,7 @@ def answer(transcript: Transcript, ask: Ask, stream: bool) -> None:
 
 
 def chat(transcript: Transcript, lines: Iterator[str], ask: Ask, stream: bool) -> None:
-    """Answer the question that has no answer yet, if there is one, then each line."""
+    """Answer the last question if it has no answer yet, then answer each line."""
     if transcript and transcript[-1].role == "user":
         answer(transcript, ask, stream)
     for line in filter(str.strip, lines):

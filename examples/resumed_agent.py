@@ -1,8 +1,8 @@
-"""An agent that can be killed at any moment: started again, it continues, and pays nothing twice.
+"""An agent that can be killed at any moment: its next start continues, and pays nothing twice.
 
-Each step is in the file before the next one begins. A note says which call is running: if a call
-has such a note and no result, nobody knows whether it was done. It runs again if its tool may be
-repeated. Otherwise the model reads that it was interrupted, and can check.
+Each step is in the file before the next step begins. A note says which call is running. If a call
+has this note but no result, nobody knows whether its action was done. If its tool may run twice,
+the call runs again. Otherwise the model reads that the call was interrupted, and can check.
 
 Run it:     python examples/resumed_agent.py work.jsonl paid.txt --task "Pay invoices 1 and 2."
 Go on:      python examples/resumed_agent.py work.jsonl paid.txt
@@ -21,7 +21,7 @@ Tools = Mapping[str, Callable[..., str]]
 
 MODEL = "gpt-5"
 REPEATABLE = {"paid"}
-"""The tools that only look: it does no harm to run one of their calls twice."""
+"""The tools that only read: it does no harm to run one of their calls twice."""
 INTERRUPTED = "The program was stopped during this call. Call paid before you repeat it."
 
 
@@ -52,7 +52,7 @@ def prompt(conversation: Sequence[Message], tools: Tools) -> Timeline:
 
 
 def notes_of_calls(transcript: Transcript) -> list[object]:
-    """Return the notes after the newest reply, undone ones too: what a tool did is not undone."""
+    """Return the notes after the newest reply, also undone notes: an undo reverts no action."""
     replies = [
         turn.number
         for turn in transcript.turns
@@ -64,7 +64,7 @@ def notes_of_calls(transcript: Transcript) -> list[object]:
 
 
 def run(transcript: Transcript, call: ToolUseBlock, tools: Tools) -> None:
-    """Run a call, and record that it begins, then its result; an error is a result too."""
+    """Record that a call begins, run it, and record its result; an error is a result, too."""
     if call.input is None:
         transcript.answer(call, "The arguments are no JSON object.", error_type="validation_error")
         return

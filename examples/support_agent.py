@@ -1,4 +1,4 @@
-"""A support agent: sections, what happened in the application, and facts for this request only.
+"""A support agent: sections, an event of the application, and facts for one request only.
 
 Run it:     python examples/support_agent.py
 Change it:  promptdsl render examples/support_agent.py:demo -p question="May I have a discount?"
@@ -66,7 +66,7 @@ def demo(
 
 
 def main() -> None:
-    """Print what is sent to the model, and the parts it is made of."""
+    """Print the request to the model, and the parts of the prompt."""
     rendered = render(demo(), model="claude-opus-5-5")
     print(json.dumps(rendered.to_anthropic(), indent=2))
     print()

@@ -1,4 +1,4 @@
-"""A tool loop: tools, replies that are appended to the conversation, a cache that stays warm.
+"""A tool loop: tools, replies that are appended to the conversation, and a warm cache.
 
 Run it:     python examples/tool_loop.py
 Change it:  promptdsl render examples/tool_loop.py:demo --for gemini --tool-choice charges
@@ -47,7 +47,7 @@ REPLY = {
 
 
 def billing(conversation: Sequence[Message]) -> Timeline:
-    """Return the prompt of a conversation so far; it only ever grows at its end."""
+    """Return the prompt of a conversation so far. The conversation grows only at its end."""
     with Timeline() as timeline:
         include(CHARGES)
         with System():
@@ -64,7 +64,7 @@ def demo(question: str = "Why was I charged twice?") -> Timeline:
 
 
 def main() -> None:
-    """Print what is sent to one provider, its parts, and what is lost at others."""
+    """Print the request to one provider, the parts of the prompt, and the losses at others."""
     rendered = render(demo(), model="claude-opus-5-5", cache="auto")
     print(json.dumps(rendered.to_anthropic(), indent=2))
     print()

@@ -1,1 +1,1 @@
-"""A chat as a service: several workers, one database, and replies that are shown as they come."""
+"""A chat as a service: several workers, one database, and streamed replies."""

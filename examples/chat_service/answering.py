@@ -1,8 +1,8 @@
 """The answer to one message: each part is recorded before it is shown.
 
-A worker reads and writes only the transcript. Besides the messages a transcript has notes: `said`
-is a part of a reply that was shown, `running` the id of a call that begins, `state` says what the
-worker does. A worker that was killed leaves no last state: `mend` closes what it left open.
+A worker reads and writes only the transcript. Besides its messages, a transcript has notes. `said`
+is a part of a reply that was shown; `running` is the id of a call that begins; `state` says what
+the worker does. A killed worker writes no last state, so `mend` closes its reply and its call.
 """
 
 import asyncio
@@ -32,30 +32,30 @@ from .tools import REPEATABLE, Tools
 T = TypeVar("T")
 
 LEASE = float(os.environ.get("CHAT_LEASE", "15"))
-"""Seconds after which a worker that wrote nothing counts as dead."""
+"""If a worker writes nothing for so many seconds, it counts as dead."""
 EVERY = 0.2
-"""Seconds of text that are recorded and shown at once."""
+"""Text that arrives within so many seconds is recorded and shown together."""
 STEPS = 10
-"""How many replies of the model may make one answer."""
+"""The maximum number of replies of the model for one answer."""
 INTERRUPTED = "The service was stopped during this call: look whether it was done."
 
 
 class Refused(Exception):
-    """A request that is refused: the status of HTTP, and why."""
+    """A refused request: the HTTP status, and the reason."""
 
 
 def note_of(entry: TranscriptEntry) -> Any:  # Any: JSON
-    """Return the note in a transcript entry; an empty one for all other entries."""
+    """Return the note in a transcript entry; an empty note for all other entries."""
     return entry.data["note"] if entry.type == "note" else {}
 
 
 def role_of(entry: TranscriptEntry) -> str:
-    """Return the role of the message in a transcript entry; an empty text for others."""
+    """Return the role of the message in a transcript entry; an empty text for other entries."""
     return entry.message.role if entry.message is not None else ""
 
 
 def is_busy(transcript: Transcript) -> bool:
-    """Return whether a worker is busy with it: it set no last state, and wrote just now."""
+    """Return whether a worker answers now: the newest entry is recent, and has no final state."""
     last = transcript.entries[-1] if transcript.entries else None
     if last is None or last.at is None or note_of(last).get("state", "working") != "working":
         return False
@@ -69,7 +69,7 @@ def is_answered(transcript: Transcript) -> bool:
 
 
 def mend(transcript: Transcript) -> None:
-    """Close what a worker left open: the reply that it was showing, the call that was running."""
+    """Close the reply that a dead worker was showing, and the call that it was running."""
     said, running = "", set[str]()
     for entry in transcript.entries:
         if role_of(entry):
@@ -114,7 +114,7 @@ async def take(
 
 
 def run(tools: Tools, call: ToolUseBlock) -> tuple[str, Any]:
-    """Return what a call returns, and the type of its error: an error is a result, too."""
+    """Run a call; return its result and the type of its error. An error is a result, too."""
     try:
         return tools[call.name](**(call.input or {})), None
     except Exception as error:
@@ -136,7 +136,7 @@ class Answer:
     stop: bool = False
 
     async def work(self) -> str:
-        """Work until nothing is left to do; return the state in which it ends."""
+        """Work until nothing is left to do; return the last state."""
         state = "failed"
         try:
             for _ in range(STEPS):
@@ -159,13 +159,13 @@ class Answer:
         return state
 
     async def _record(self, *entries: TranscriptEntry) -> None:
-        """Write what changed, then show these entries."""
+        """Write the changes to the store, then show these entries."""
         await self.transcript.acommit()
         for entry in entries:
             self.show(entry)
 
     async def _reply(self) -> None:
-        """Ask the model, and record its reply: in parts while it comes, then complete."""
+        """Ask the model, and record its reply: in parts while it arrives, then complete."""
         note, part, since = self.transcript.note, "", monotonic()
         async with aclosing(self.ask(prompt(self.transcript, self.tools))) as stream:
             reading = aread_stream(stream)
@@ -179,7 +179,7 @@ class Answer:
         await self._record(*entries, self.transcript.append(reading, interrupted=cut))
 
     async def _run(self, call: ToolUseBlock) -> None:
-        """Run a call; record that it begins, then its result. It is never interrupted."""
+        """Record that a call begins, run it without interruption, and record its result."""
         if self.stop:
             raise Stopped
         await self._record(self.transcript.note({"running": call.id}))
@@ -187,7 +187,7 @@ class Answer:
         await self._record(self.transcript.answer(call, text, error_type=error))
 
     async def _wait(self, work: Awaitable[T], *, stops: bool = False) -> T:
-        """Return a result. Until it is there, show the other workers that this one is busy."""
+        """Return a result. While it waits, write notes that this worker is busy."""
         task = asyncio.ensure_future(work)
         try:
             while not (await asyncio.wait({task}, timeout=LEASE / 3))[0]:

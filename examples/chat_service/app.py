@@ -26,11 +26,11 @@ from .tools import tools_of
 LONGEST = 20_000
 """How many characters a message may have."""
 UNBUFFERED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""Headers that tell a proxy to pass each event on at once."""
+"""These headers make a proxy pass each event on immediately."""
 
 
 def key_of(request: Request) -> str:
-    """Return the key of a conversation, or how all keys of a person begin. A proxy sets X-User."""
+    """Return the key of a conversation, or the prefix of a person's keys. A proxy sets X-User."""
     user = request.headers.get("x-user") or os.environ.get("CHAT_USER")
     if not user:
         raise Refused(401, "nobody is logged in")
@@ -54,7 +54,7 @@ def event(name: str, data: object) -> str:
 
 
 def event_of(entry: TranscriptEntry) -> str:
-    """Return what a person sees of an entry; otherwise a comment, which keeps the line open."""
+    """Return the event for an entry, or a comment, which keeps the connection open."""
     if said := note_of(entry).get("said"):
         return event("text", said)
     if entry.message is not None and entry.message.role == "tool":
@@ -63,7 +63,7 @@ def event_of(entry: TranscriptEntry) -> str:
 
 
 class Service:
-    """The endpoints, over one store."""
+    """The endpoints of the service, with one store."""
 
     def __init__(self, folder: Path, provider: str, model: str | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class Service:
         self.tasks = set[asyncio.Task[str]]()
 
     async def send(self, request: Request) -> Response:
-        """Answer a message. The same message again gets the same answer, from its beginning."""
+        """Answer a message. A repeated message gets the same answer, from its beginning."""
         message = await message_of(request)
         transcript, shown, is_open = await take(self.store, key_of(request), message)
         queue = asyncio.Queue[TranscriptEntry | None]()
@@ -106,7 +106,7 @@ class Service:
         return JSONResponse(turns)
 
     async def erase(self, request: Request) -> Response:
-        """Delete a conversation, or all of a person."""
+        """Delete a conversation, or all conversations of a person."""
         key = key_of(request)
         keys = await asyncio.to_thread(self.store.list, key) if key.endswith("/") else [key]
         for key in keys:
@@ -115,7 +115,7 @@ class Service:
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncGenerator[None, None]:
-        """Let the answers in work end before the store is closed."""
+        """Wait for the running answers, then close the store."""
         yield
         await asyncio.gather(*self.tasks, return_exceptions=True)
         self.store.close()
@@ -127,7 +127,7 @@ async def page(_: Request) -> Response:
 
 
 async def refused(_: Request, error: Exception) -> Response:
-    """Return why a request is refused; a conversation that is busy may be tried again soon."""
+    """Return why a request is refused; if the conversation is busy, the client may repeat it."""
     status, why = error.args
     headers = {"Retry-After": "1"} if status == 409 else {}
     return JSONResponse({"error": why}, status, headers)

@@ -9,7 +9,7 @@ from .tools import Tools
 
 BUDGET = 50_000
 SILENCE = 60
-"""Seconds without a byte after which a request to a provider has failed."""
+"""If a provider sends no byte for so many seconds, the request has failed."""
 
 Ask = Callable[[Timeline], AsyncGenerator[Any, None]]  # Any: an event of either client
 """A function that sends a prompt, and yields the events of the reply."""

@@ -1,4 +1,4 @@
-"""What the model may call. Put the calls of your own systems here."""
+"""The tools that the model may call. Put the calls of your own systems here."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 Tools = Mapping[str, Callable[..., str]]
 
 REPEATABLE = {"find_charges"}
-"""The tools that only look: it does no harm to run one of their calls twice."""
+"""The tools that only read: it does no harm to run one of their calls twice."""
 
 
 def tools_of(ledger: Path) -> Tools:
-    """Return the tools, by name; ``ledger`` is the file of what was paid back."""
+    """Return the tools by name. ``ledger`` is the file that lists the refunds."""
 
     def find_charges(invoice: int) -> str:
         """List what was charged for an invoice, and what was paid back."""

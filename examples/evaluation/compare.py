@@ -1,4 +1,4 @@
-"""Compares the answers with the labels of the table.
+"""Compare the answers with the labels of the table.
 
 Run it:     python compare.py answers.jsonl
 """

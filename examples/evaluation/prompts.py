@@ -1,4 +1,4 @@
-"""The prompt that is evaluated: it assigns a mail to a team."""
+"""The prompt that is evaluated: it asks which team a mail belongs to."""
 
 from promptdsl import Output, Section, System, Table, Timeline, User, Value
 

@@ -1,4 +1,4 @@
-"""Replaces the batch service: answers each request by the words of its mail, offline.
+"""Replace the batch service: answer each request by the words of its mail, offline.
 
 Run it:     python stand_in.py REQUESTS... > results.jsonl
 """
@@ -14,7 +14,7 @@ WORDS = {
     "access": r"password|two-factor|log in",
     "shipping": r"parcel|chairs|damaged|broken",
 }
-"""What a simple model may know of the teams: some mails it gets wrong."""
+"""The words by which a simple model finds a team; it gets some mails wrong."""
 
 
 def result(request: dict[str, Any]) -> dict[str, Any]:
@@ -37,12 +37,12 @@ def result(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def results(lines: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the results of the requests in some lines, in another order."""
+    """Return the results of the requests in these lines, in another order."""
     return sorted(map(result, map(json.loads, lines)), key=lambda it: it["custom_id"][::-1])
 
 
 def main(paths: Iterable[str]) -> None:
-    """Print the results of the requests in some files."""
+    """Print the results of the requests in these files."""
     for path in paths:
         with open(path, encoding="utf-8") as file:
             for line in results(file):

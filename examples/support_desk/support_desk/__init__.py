@@ -1,1 +1,1 @@
-"""The prompts of a support desk: sections that they share, tools, and three prompts."""
+"""The prompts of a support desk: shared sections, tools, and three prompts."""

@@ -1,4 +1,4 @@
-"""The prompts: plain functions from data to a Timeline. They call nothing and know no clock."""
+"""The prompts: plain functions from data to a Timeline, without a network or a clock."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of a document that a search found, with its score."""
+    """A chunk of a document that a search found, with its score."""
 
     path: str
     title: str

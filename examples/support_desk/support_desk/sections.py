@@ -1,4 +1,4 @@
-"""The sections that several prompts share. A rule is written once, here."""
+"""The sections that several prompts share. Each rule is written only in this file."""
 
 from promptdsl import Item, List, Section, Text, Value, component
 
@@ -22,7 +22,7 @@ def rules(language: str) -> None:
 
 @component
 def tone(language: str) -> None:
-    """Say how an answer sounds, and in which language it is."""
+    """Say in which tone and language the model answers."""
     with Section("tone", title="Tone"):
         Text("Be kind and brief: at most three sentences, in ", Value(language), ".")
 

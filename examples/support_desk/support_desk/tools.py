@@ -1,4 +1,4 @@
-"""What the model may call. Its signature and its docstring are what the model is told."""
+"""The functions that the model may call. The model reads their signatures and docstrings."""
 
 CHARGES = {1881: [49.0, 49.0], 1902: [49.0]}
 

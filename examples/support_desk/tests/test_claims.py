@@ -34,14 +34,14 @@ def test_it_stays_small() -> None:
 
 
 def test_the_rules_come_before_the_escalation() -> None:
-    """The rule on passwords is in the rules, and these are before the escalation."""
+    """The rule on passwords is in the rules, and the rules are before the escalation."""
     rendered = render(answer_ann("Hi."))
     assert_section(rendered, "rules", contains="Never ask for a password", before="escalation")
 
 
 @pytest.mark.parametrize("argument", ["question", "plan"])
 def test_no_customer_changes_the_prompt(argument: str) -> None:
-    """What a customer writes or chooses changes no other text."""
+    """A text that a customer writes or chooses changes no other text."""
     assert_injection_safe(answer_ann, argument, question="Hi.")
 
 

@@ -1,4 +1,4 @@
-"""What each prompt sends: reviewed once in a snapshot, and again whenever it changes."""
+"""What each prompt sends: people review its snapshot once, and again after each change."""
 
 from datetime import date
 
@@ -35,7 +35,7 @@ def test_answer_of_a_new_ticket(prompt_snapshot: PromptSnapshot) -> None:
 
 
 def test_answer_from_documents(prompt_snapshot: PromptSnapshot) -> None:
-    """All documents are sent if they fit; if not, the worst is dropped."""
+    """All documents are sent if they fit; otherwise the worst document is dropped."""
     prompt = answer_from("When do I get my money back?", CHUNKS)
     whole = render(prompt, model="gpt-5")
     prompt_snapshot(whole, name="whole")
