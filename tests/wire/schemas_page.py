@@ -39,7 +39,7 @@ def also(rules: SchemaRules) -> Iterator[str]:
     if rules.closes:
         yield "each object gets `additionalProperties: false`"
     if rules.inlines:
-        yield "definitions stand in the place of their references"
+        yield "each reference is replaced by its definition"
     if not rules.recursion:
         yield "a definition inside itself is not strict"
     if rules.limits:
