@@ -123,6 +123,6 @@ def _recorded(exchange: Exchange) -> Iterator[dict[str, Any]]:
 ENTRANTS = (
     Entrant("promptdsl, by call", by_call),
     Entrant("promptdsl, turns by call in a block", in_one_block),
-    Entrant("promptdsl, one History", as_history, "recorded in OpenAI's form, read each time"),
+    Entrant("promptdsl, one History", as_history, "recorded in OpenAI's format, read each time"),
     Entrant("promptdsl, all blocks", by_with, "every container is a with block"),
 )

@@ -18,7 +18,7 @@ def cell(row: WordRow) -> str:
     if row.sent_values:
         text += f", except {', '.join(f'`{value}`' for value in row.sent_values)}"
     if row.look_around:
-        text += ", with look-around"
+        text += " if the pattern has look-around"
     if row.references:
         text += " or back references"
     return text
@@ -39,14 +39,14 @@ def also(rules: SchemaRules) -> Iterator[str]:
     if rules.closes:
         yield "each object gets `additionalProperties: false`"
     if rules.inlines:
-        yield "definitions stand in the place of their references"
+        yield "each reference is replaced by its definition"
     if not rules.recursion:
-        yield "a definition inside itself is not strict"
+        yield "a definition that contains itself is not strict"
     if rules.limits:
         limits = [f"{most:,} {LIMITS.get(name, name)}" for name, most in rules.limits.items()]
         yield f"not strict with more than {' or '.join(limits)}"
     if rules.only_strict:
-        yield "an answer that cannot be strict is asked for as text"
+        yield "an output schema that is not strict is sent as text"
 
 
 def table() -> str:
