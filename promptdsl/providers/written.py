@@ -84,13 +84,13 @@ def tally(
     )
     if len(known.entries) < final_count:
         added = entry_tokens(
-            {key: write_cache.entries[len(known.entries) : final_count]}, tokens, facts
+            {key: write_cache.payload_messages[len(known.entries) : final_count]}, tokens, facts
         )
         known = Tally(0, [*known.entries, *added.entries], known.media + added.media)
         others = [counted for counted in write_cache.counted if counted[0] is not tokens]
         write_cache.counted[:] = [(tokens, known), *others[:1]]
     # An entry that is sent with a cache mark differs from the one in the cached write.
-    marked = [*compress(range(final_count), map(is_not, write_cache.entries, entries))]
+    marked = [*compress(range(final_count), map(is_not, write_cache.payload_messages, entries))]
     new_entries = [*(entries[index] for index in marked), *entries[final_count:]]
     new = entry_tokens({**payload, key: new_entries}, tokens, facts)
     counts = [*known.entries, *new.entries[len(marked) :]]
@@ -98,6 +98,6 @@ def tally(
         counts[index] = count
     media = known.media + new.media
     if marked and known.media:
-        replaced = {key: [write_cache.entries[index] for index in marked]}
+        replaced = {key: [write_cache.payload_messages[index] for index in marked]}
         media -= entry_tokens(replaced, tokens, facts).media
     return Tally(new.fixed, counts, media, new.tools)

@@ -122,7 +122,7 @@ def _reasoning_param(request: Turns, location: Location, block: ReasoningBlock) 
     if not is_sendable(request, location, block.text, block.signature, block.encrypted):
         return None
     # ``first_valid_reasoning`` is the index of a message, too.
-    is_valid = location.number >= request.first_valid_reasoning
+    is_valid = location.message_index >= request.first_valid_reasoning
     if is_valid and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
     # Some servers do not sign reasoning, but accept it back unsigned.
@@ -197,7 +197,7 @@ def _result_param(request: Turns, location: Location, block: ToolResultBlock) ->
     first_mark = len(request.marks)
     # The result of a failed call has only texts, and at least one.
     role = "error result" if block.is_error else "result"
-    params = block_params(request, location.inside(role, id), block.content, _RULES)
+    params = block_params(request, location.with_role(role, id), block.content, _RULES)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
@@ -292,7 +292,7 @@ class AnthropicPayload(TypedDict):
     output_config: "NotRequired[OutputConfigParam]"
 
 
-_DIALECT = Dialect(result="tool_result")
+_DIALECT = Dialect(result_kind="tool_result")
 
 
 def _string_or_params(request: Turns, params: list[Param]) -> str | list[Param]:
@@ -316,12 +316,12 @@ def _finish_turns(request: Turns, stop: int) -> None:
     """
     marked = {id(mark.param) for mark in request.marks}
     for index in range(request.finished, stop):
-        turn = request.entries[index]
+        turn = request.payload_messages[index]
         content: str | list[Param] = turn["content"]
         if isinstance(content, list) and marked.isdisjoint(map(id, content)):
             content = _string_or_params(request, content)
             if isinstance(content, str):
-                request.entries[index] = {**turn, "content": content}
+                request.payload_messages[index] = {**turn, "content": content}
     request.finished = stop
 
 
@@ -344,7 +344,7 @@ def write(
     # This goes through all messages and puts them into turns; ``message_params`` writes each
     # message that is more than a plain text.
     write_turns(request, cached_write, partial(message_params, rules=_RULES), finish_turns)
-    if request.called and not tools:
+    if request.called_tools and not tools:
         reason = "a conversation with calls needs its tools: add them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))
     settings = settings_of(request) if prompt.has_choice_or_output else {}
@@ -353,8 +353,8 @@ def write(
         # All turns are looked at again, because a text whose mark was not chosen can now be a
         # string. The chosen marks are keys of their params by now, so none needs to be noted.
         request.marks, request.finished = [], 0
-        finish_turns(request, len(request.entries))
-    payload: Param = {"messages": request.entries}
+        finish_turns(request, len(request.payload_messages))
+    payload: Param = {"messages": request.payload_messages}
     if request.system:
         payload = {"system": request.system, **payload}
     if tools:

@@ -61,7 +61,7 @@ class Converse(Turns):
 LONGEST = 200
 """The greatest number of characters in a name (botocore's ``DocumentBlockNameString``)."""
 
-_MISFIT = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
+_REFUSED = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
 
 
 _SUFFIXES = {"html": ("html", "htm"), "md": ("md", "markdown")}
@@ -80,7 +80,7 @@ def document_name(
     bare, _, extension = (title or "").rpartition(".")
     if bare and extension.lower() in _SUFFIXES.get(media_format, (media_format,)):
         title = bare
-    stem = _MISFIT.sub(" ", title or "").strip()[:LONGEST].rstrip() or "Document"
+    stem = _REFUSED.sub(" ", title or "").strip()[:LONGEST].rstrip() or "Document"
     count = request.names.get(stem, 0) + 1
     name = stem
     while count > 1:
@@ -244,7 +244,7 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
             return reason
         location = _as_recorded(block, data)
     # Count the attachments of the turn that this one goes to.
-    turn = len(request.entries) + (request.role != "user")
+    turn = len(request.payload_messages) + (request.role != "user")
     if turn != request.counted:
         request.counted, request.counts = turn, {}
     count = request.counts.get(kind, 0) + 1

@@ -67,7 +67,7 @@ class BedrockPayload(TypedDict):
     outputConfig: "NotRequired[t.OutputConfigTypeDef]"
 
 
-_DIALECT = Dialect("toolResult", text={}, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))
+_DIALECT = Dialect("toolResult", text_keys={}, refused=re.compile(r"[^a-zA-Z0-9_.:-]"))
 
 _USER_KINDS = frozenset(
     {
@@ -112,7 +112,7 @@ def write(
     settings = settings_of(request, tools)
     if request.marks:
         write_point_marks(request, tools)
-    payload: Param = {"messages": request.entries, **settings}
+    payload: Param = {"messages": request.payload_messages, **settings}
     if request.system:
         payload = {"system": request.system, **payload}
     return cast("BedrockPayload", payload), request.final_losses()
@@ -126,7 +126,7 @@ def _separate_results(request: Converse, stop: int) -> None:
     allowed, turns = request.facts.beside_results, list[Param]()
     if allowed is None:
         return
-    for turn in request.entries[request.finished : stop]:
+    for turn in request.payload_messages[request.finished : stop]:
         turns.append(turn)
         content: list[Param] = turn["content"]
         if "toolResult" not in content[0] or "toolResult" in content[-1]:
@@ -156,7 +156,7 @@ def _separate_results(request: Converse, stop: int) -> None:
             request.turn_losses.append(_placed(request, beside_result, number))
     if turns:
         request.counted += len(turns) - (stop - request.finished)
-        request.entries[request.finished : stop] = turns
+        request.payload_messages[request.finished : stop] = turns
         request.finished += len(turns)
 
 
@@ -177,7 +177,7 @@ def _lacks_text(params: list[Param]) -> bool:
 
 
 def _message_params(request: Converse, location: Location) -> list[Param]:
-    inside = location.inside("leading") if location.leads else location
+    inside = location.with_role("leading") if location.leads else location
     params = message_params(request, inside, _RULES)
     content = [*params]
     if request.role == "user":
@@ -186,7 +186,7 @@ def _message_params(request: Converse, location: Location) -> list[Param]:
         params.append({"text": OPENING})
         request.hint(location, "inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
     if params and request.facts.beside_results is not None:
-        request.starts[id(params[0])] = location.number, params[0]
+        request.starts[id(params[0])] = location.message_index, params[0]
     return params
 
 
@@ -278,7 +278,7 @@ def _reasoning_value(
 ) -> Param | None:
     """Return the text and the signature of reasoning, or its encrypted form, if it is valid."""
     is_native = location.message.role == "assistant" and block.origin in request.facts.origins
-    is_valid = location.number >= request.first_valid_reasoning
+    is_valid = location.message_index >= request.first_valid_reasoning
     if not (is_native and is_valid and request.facts.signed_reasoning):
         return None
     if block.encrypted:
@@ -303,7 +303,7 @@ def _tool_result_param(request: Converse, location: Location, block: b.ToolResul
     role, status = "result", dict[str, str]()
     if block.is_error:
         role, status = "error result", {"status": "error"}
-    params = block_params(request, location.inside(role, id), block.content, _RULES)
+    params = block_params(request, location.with_role(role, id), block.content, _RULES)
     content = params or [_missing_content(block)]
     param: Param = {"toolResult": {"toolUseId": id, "content": content, **status}}
     cache = longest_mark(request, marks_before, block.cache)

@@ -41,7 +41,7 @@ def folded(request: Templated) -> list[Param]:
         )
         reason = "the template has no such role, so it is sent before the first words of the user"
         request.lose(first, "role", "system message", reason)
-    rounds = list(_rounds(request.entries, head))
+    rounds = list(_rounds(request.payload_messages, head))
     last_user = max((n for n, turns in enumerate(rounds) if turns.user), default=-1)
     for number, (reply, results, user) in enumerate(rounds):
         is_open = number == len(rounds) - 1 and not user
@@ -50,7 +50,7 @@ def folded(request: Templated) -> list[Param]:
         if user:
             fold.add("user", user)
     needs_user = bool(request.prompt.tools) or not request.abilities.no_user
-    if needs_user and not request.entries and not head:
+    if needs_user and not request.payload_messages and not head:
         fold.add("user", [{"type": "text", "text": OPENING}])
     return fold.messages
 

@@ -115,7 +115,7 @@ class Templated(Turns):
 Containers: TypeAlias = list[dict[str, JsonValue] | list[JsonValue]]
 
 _NINE = re.compile("[a-zA-Z0-9]{9}")
-_MISFIT = re.compile(r"[^\w.-]")
+_REFUSED = re.compile(r"[^\w.-]")
 """A character that is refused in a name which the template prints in a tag."""
 
 
@@ -162,7 +162,7 @@ def mended_name(request: Templated, subject: Location | ToolDefinition, name: st
     """Return the name with which a tool is sent, mended if the template prints it in a tag."""
     if not request.abilities.tag_names:
         return name
-    return tool_name(request, subject, name, longest=1_000, misfit=_MISFIT)
+    return tool_name(request, subject, name, longest=1_000, refused=_REFUSED)
 
 
 def mended_keys(request: Templated, location: Location, arguments: Param) -> Param:
@@ -170,7 +170,7 @@ def mended_keys(request: Templated, location: Location, arguments: Param) -> Par
     mended: list[str] = []
 
     def fitting(key: str) -> str:
-        sent = _MISFIT.sub("_", key) or "_"
+        sent = _REFUSED.sub("_", key) or "_"
         if sent != key:
             mended.append(key)
         return sent

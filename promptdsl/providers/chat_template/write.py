@@ -69,7 +69,7 @@ def write(
     request = Templated(
         prompt,
         attrs.evolve(facts, instructions=False),
-        dialect=Dialect("result", apart=True, first="reasoning"),
+        dialect=Dialect("result", separate_results=True, first_kind="reasoning"),
         abilities=abilities,
         tokens=control_tokens(template),
     )
@@ -100,8 +100,8 @@ def _message_params(request: Templated, location: Location) -> list[Param]:
     message = location.message
     params: list[Param] = []
     joints, joint = request.prompt.joints, None
-    for request.block, block in enumerate(message.content):
-        joint = joints.get((location.number, request.block), joint)
+    for request.block_index, block in enumerate(message.content):
+        joint = joints.get((location.message_index, request.block_index), joint)
         match block:
             case b.TextBlock():
                 _lose_hints(request, location, block)
@@ -139,7 +139,7 @@ def _message_params(request: Templated, location: Location) -> list[Param]:
             begin_turn(params, joint)
             joint = None
             request.note(location, block, param)
-    request.block = None
+    request.block_index = None
     name = message._details.name
     if name is not None and message.role != "tool":
         name = utf8(name)
@@ -222,16 +222,16 @@ def _fenced_param(request: Templated, location: Location, block: b.Block, text: 
 def _result_param(request: Templated, location: Location, block: b.ToolResultBlock) -> Param:
     _lose_hints(request, location, block)
     texts: list[Param] = []
-    request.result = outer = request.block
-    for request.block, inner in enumerate(block.content):
+    request.result_index = outer = request.block_index
+    for request.block_index, inner in enumerate(block.content):
         if isinstance(inner, b.TextBlock):
             _lose_hints(request, location, inner)
             if not left_out_as_blank(request, location, inner):
                 texts.append({"text": utf8(inner.text)})
                 request.note(location, inner, texts[-1])
         else:
-            _lose_block(request, location.inside("result"), inner)
-    request.block, request.result = outer, None
+            _lose_block(request, location.with_role("result"), inner)
+    request.block_index, request.result_index = outer, None
     if block.is_error:
         reason = "a template has no such flag, so the text says it"
         request.hint(location, "error_flag", "the error flag of a result", reason)
@@ -245,4 +245,4 @@ def _result_param(request: Templated, location: Location, block: b.ToolResultBlo
         text = fenced("tool_result", text, name=utf8(block.name or ""))
         return _fenced_param(request, location, block, text)
     id = result_id(request, block.tool_use_id)
-    return {"type": "result", "id": id, "name": request.called[id], "text": text}
+    return {"type": "result", "id": id, "name": request.called_tools[id], "text": text}

@@ -223,12 +223,12 @@ def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
 
 NO_MARKS = "Gemini takes no cache marks: it caches by itself, or in an object of its own"
 
-_MISFIT = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
+_REFUSED = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 
 
 def sent_name(request: Request, subject: Location | ToolDefinition, name: str) -> str:
     """Return the name with which a tool is sent; it starts with a letter or an underscore."""
-    return tool_name(request, subject, name, misfit=_MISFIT)
+    return tool_name(request, subject, name, refused=_REFUSED)
 
 
 def tools_of(request: Request) -> list[Param]:

@@ -87,9 +87,9 @@ class GeminiPayload(TypedDict):
 
 _DIALECT = Dialect(
     "function_response",
-    text={},
-    apart=GEMINI.results_apart,
-    bound=frozenset({"thought", SIGNATURE}),
+    text_keys={},
+    separate_results=GEMINI.results_apart,
+    signed_keys=frozenset({"thought", SIGNATURE}),
 )
 _ROLES = {"user": "user", "assistant": "model"}
 
@@ -153,13 +153,13 @@ def write(
         config["tools"] = tools
     if prompt.has_choice_or_output:
         config |= settings_of(request, tools)
-    payload = {"contents": request.entries, "config": config}
+    payload = {"contents": request.payload_messages, "config": config}
     return cast("GeminiPayload", payload), request.final_losses()
 
 
 def _finish_turns(request: Contents, stop: int) -> None:
     """Replace turns by contents: with signed calls, and results in the order of their calls."""
-    entries = request.entries
+    entries = request.payload_messages
     for index in range(request.finished, stop):
         turn = entries[index]
         parts: list[Param] = turn["content"]
@@ -298,8 +298,8 @@ def _tool_call_part(request: Contents, location: Location, block: b.ToolUseBlock
 
 def _tool_result_part(request: Turns, location: Location, block: b.ToolResultBlock) -> Param:
     id = result_id(request, block.tool_use_id)
-    name = request.called.get(id) or sent_name(request, location, block.name or "_")
-    parts = block_params(request, location.inside("result", id), block.content, _RULES)
+    name = request.called_tools.get(id) or sent_name(request, location, block.name or "_")
+    parts = block_params(request, location.with_role("result", id), block.content, _RULES)
     texts = [part for part in parts if "text" in part]
     media = [part for part in parts if "text" not in part]
     result: Param = {"id": id, "name": name}

@@ -172,10 +172,10 @@ class ChatRequest(ChatLike):
     """A request of Chat. ``spoken`` is the index of the last message that is sent as audio."""
 
     takes_lists = True
-    spoken: int = -1
-    calling: int = -1
+    last_audio_message: int = -1
+    last_calling_message: int = -1
     """The index of the last message with a call."""
-    called: dict[str, str] = attrs.field(factory=new_dict)
+    called_tools: dict[str, str] = attrs.field(factory=new_dict)
     """The sent name of the tool by the sent id of the call."""
     first_valid_reasoning: int = attrs.field(init=False)
     """The index of the first message whose signed reasoning is still valid."""

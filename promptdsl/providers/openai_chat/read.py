@@ -37,9 +37,9 @@ from promptdsl.providers.openai_chat.thoughts import (
     STATE_KEYS,
     add_state,
     read_call_keys,
+    read_reasoning,
     read_tagged,
-    read_thoughts,
-    text_behind,
+    text_after_reasoning,
 )
 from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.openai_parts import LASTING_MARK, MARK
@@ -154,7 +154,7 @@ def texts_so_far(reply: StreamedReply, facts: ModelFacts) -> list[str]:
     elif is_list(content):
         texts = texts_in(content, "text")
     if facts.thinking_tags and texts:
-        texts[0] = text_behind(texts[0], facts.thinking_tags)
+        texts[0] = text_after_reasoning(texts[0], facts.thinking_tags)
     transcript = mapping_or_empty(answer.get("audio")).get("transcript")
     if isinstance(transcript, str):
         texts.append(transcript)
@@ -311,7 +311,7 @@ def read_content(fields: Param, origin: str) -> tuple[Block, ...]:
 def read_answer(fields: Param, index: int, facts: ModelFacts) -> tuple[Block, ...]:
     """Return the blocks of an assistant message; ``index`` is that of the message."""
     origin = facts.wire.provider_format
-    blocks = read_thoughts(fields, facts)
+    blocks = read_reasoning(fields, facts)
     content = read_tagged(read_content(fields, origin), facts)
     text_blocks = [block for block in content if isinstance(block, TextBlock)]
     if fields.get("annotations") and text_blocks:

@@ -25,8 +25,8 @@ from promptdsl.providers.shared.blocks import (
     lose_keys,
     lose_reasoning,
 )
-from promptdsl.providers.shared.openai_parts import JOINT, ChatLike, is_current, why_foreign
-from promptdsl.providers.shared.request import OWN_JOINT, Location, Param, joined_texts
+from promptdsl.providers.shared.openai_parts import SEPARATOR, ChatLike, is_current, why_foreign
+from promptdsl.providers.shared.request import OWN_SEPARATOR, Location, Param, joined_texts
 from promptdsl.providers.shared.streamed import merge, replace
 
 GEMINI = "gemini"
@@ -56,7 +56,7 @@ _SUBSTITUTE = "skip_thought_signature_validator"
 # Reading.
 
 
-def read_thoughts(answer: Param, facts: ModelFacts) -> list[Block]:
+def read_reasoning(answer: Param, facts: ModelFacts) -> list[Block]:
     """Return the reasoning under the keys of an answer. Its first block has the further keys.
 
     Some servers send the same text under two keys.
@@ -91,7 +91,7 @@ def read_tagged(blocks: Sequence[Block], facts: ModelFacts) -> list[Block]:
     return [reasoning, *rest, *blocks[1:]]
 
 
-def text_behind(text: str, tags: tuple[str, str]) -> str:
+def text_after_reasoning(text: str, tags: tuple[str, str]) -> str:
     """Return the text after reasoning between tags, empty while it may still be reasoning."""
     opening, closing = tags
     if opening.startswith(text):
@@ -163,17 +163,17 @@ def _location_of(items: Sequence[Any], piece: Any) -> int | None:  # Any: JSON
 # Writing.
 
 
-def send_thoughts(
+def send_reasoning(
     request: ChatRequest, location: Location, parts: list[Param], entry: Param, *, calls: bool
 ) -> None:
     """Add the reasoning of an answer, which was put aside, to its entry or its parts."""
-    thoughts, request.thoughts = request.thoughts, []
+    thoughts, request.pending_reasoning = request.pending_reasoning, []
     facts = request.facts
     key = None if facts.reasoning_key == "content" else facts.reasoning_key
     texts: list[Param] = []
     tagged: list[Param] = []
     for block, index in thoughts:
-        request.block = index
+        request.block_index = index
         kept = _send_keys(request, location, block, entry)
         if is_thinking(block, facts):
             texts += _send_thinking(request, location, block, entry)
@@ -193,10 +193,10 @@ def send_thoughts(
             tagged.append(_between_tags(request, param, tags))
         else:
             texts.append(param)
-    request.block = None
+    request.block_index = None
     _put_before(parts, tagged)
     if texts:
-        entry[str(key)] = joined_texts(JOINT, texts, request.notes)
+        entry[str(key)] = joined_texts(SEPARATOR, texts, request.notes)
     elif calls and key and facts.missing_reasoning is not None and is_current(request, location):
         entry.setdefault(key, facts.missing_reasoning)
 
@@ -250,7 +250,7 @@ def _send_thinking(
 ) -> list[Param]:
     """Add reasoning in Anthropic's format to an answer; return the text recorded with it."""
     why = why_foreign(request, block)
-    if not why and location.number < request.first_valid_reasoning:
+    if not why and location.message_index < request.first_valid_reasoning:
         why = "the content before it has changed"
     if why:
         lose_reasoning(request, location, block, why)
@@ -265,7 +265,7 @@ def _send_thinking(
         return []
     request.note(location, block, param)
     entry.setdefault(THINKING_BLOCKS, []).append(param)
-    _hint_moved_reasoning(request, location, request.block or 0)
+    _hint_moved_reasoning(request, location, request.block_index or 0)
     text = item.get("reasoning_content")
     if not isinstance(text, str):
         return []
@@ -337,7 +337,7 @@ def _put_before(parts: list[Param], tagged: list[Param]) -> None:
     for number, param in enumerate(tagged, 1):
         gap = param.pop(GAP)
         if number < len(before) and before[number]["type"] == "text":
-            before[number].setdefault(OWN_JOINT, gap)
+            before[number].setdefault(OWN_SEPARATOR, gap)
     parts[:] = before
 
 

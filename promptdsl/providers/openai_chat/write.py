@@ -32,7 +32,7 @@ from promptdsl.providers.openai_chat.parts import (
 from promptdsl.providers.openai_chat.thoughts import (
     FIELDS,
     call_keys,
-    send_thoughts,
+    send_reasoning,
     signature_for,
 )
 from promptdsl.providers.shared.blocks import (
@@ -123,7 +123,7 @@ def write(
     trim_answer(request)
     if not facts.user_after_results:
         _answer_results(request)
-    payload: Param = {"messages": request.entries}
+    payload: Param = {"messages": request.payload_messages}
     if tools:
         payload["tools"] = tools
     if prompt.has_choice_or_output:
@@ -138,7 +138,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     """Write the messages from ``start`` to ``stop``: the most common ones as plain entries."""
     is_plain = _takes_plain_entries(request)
     for index, message in enumerate(request.messages[start:stop], start):
-        if index == request.head:
+        if index == request.conversation_start:
             _send_leading(request)
         if message.role != "tool":
             _send_moved(request)
@@ -146,7 +146,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
         if entry is None:
             _write_message(request, Location(index, message, message.role))
         else:
-            request.entries.append(entry)
+            request.payload_messages.append(entry)
 
 
 def _takes_plain_entries(request: ChatRequest) -> bool:
@@ -201,19 +201,19 @@ def _write_message(request: ChatRequest, location: Location) -> None:
     if not parts:
         return
     role = sent_role(request, location, parts)
-    is_leading = role != "user" and location.number < request.head
+    is_leading = role != "user" and location.message_index < request.conversation_start
     if is_leading and not request.facts.several_systems:
         if message._details.name is not None:
             request.hint(location, "speaker_name", "name of a speaker", _NO_NAME)
-        request.leading += parts
+        request.leading_parts += parts
         return
     entry: Param = {"role": role, "content": content_of(request, location, parts)}
     _add_keys_of_message(request, location, entry)
     if is_leading and request.facts.behind is not None:
         # Behind LiteLLM a leading instruction stays before events.
-        request.entries.insert(first_spoken(request.entries), entry)
+        request.payload_messages.insert(first_spoken(request.payload_messages), entry)
     else:
-        request.entries.append(entry)
+        request.payload_messages.append(entry)
 
 
 def _write_answer(request: ChatRequest, location: Location, parts: list[Param]) -> None:
@@ -221,7 +221,7 @@ def _write_answer(request: ChatRequest, location: Location, parts: list[Param]) 
     texts = [part for part in parts if part["type"] not in _NEXT_TO_CONTENT]
     calls = [part for part in parts if part["type"] in _CALLS]
     keys: Param = {}
-    send_thoughts(request, location, texts, keys, calls=bool(calls))
+    send_reasoning(request, location, texts, keys, calls=bool(calls))
     entry: Param = {"role": "assistant", "content": None, **keys}
     if texts:
         entry["content"] = content_of(request, location, texts)
@@ -236,7 +236,7 @@ def _write_answer(request: ChatRequest, location: Location, parts: list[Param]) 
             entry["audio"] = part["audio"]
             request.note_change(part, entry["audio"])
     _add_keys_of_message(request, location, entry)
-    request.entries.append(entry)
+    request.payload_messages.append(entry)
 
 
 def _add_keys_of_message(request: ChatRequest, location: Location, entry: Param) -> None:
@@ -262,17 +262,19 @@ def _add_keys_of_message(request: ChatRequest, location: Location, entry: Param)
 
 def _send_moved(request: ChatRequest) -> None:
     """Send the files that were moved out of results in a user message after the results."""
-    if request.moved:
-        parts = request.take_moved({"type": "text"})
-        request.entries.append({"role": "user", "content": joined(parts, request)})
+    if request.moved_files:
+        parts = request.take_moved_files({"type": "text"})
+        request.payload_messages.append({"role": "user", "content": joined(parts, request)})
 
 
 def _send_leading(request: ChatRequest) -> None:
     """Send the leading instructions as one message, if the server takes only one."""
-    if request.leading:
-        parts, request.leading = request.leading, []
+    if request.leading_parts:
+        parts, request.leading_parts = request.leading_parts, []
         location = Location(0, request.messages[0], "system")
-        request.entries.append({"role": "system", "content": content_of(request, location, parts)})
+        request.payload_messages.append(
+            {"role": "system", "content": content_of(request, location, parts)}
+        )
 
 
 _WHY_ANSWERED = (
@@ -283,12 +285,12 @@ _WHY_ANSWERED = (
 def _answer_results(request: ChatRequest) -> None:
     """Insert an answer between results and a user message, which the server refuses there."""
     entries: list[Param] = []
-    for entry in request.entries:
+    for entry in request.payload_messages:
         if entries and entries[-1]["role"] == "tool" and entry["role"] == "user":
             entries.append({"role": "assistant", "content": OPENING})
             request.losses.append(hint("inserted_text", "a user after results", _WHY_ANSWERED))
         entries.append(entry)
-    request.entries = entries
+    request.payload_messages = entries
 
 
 # Blocks.
@@ -299,16 +301,16 @@ def _parts(request: ChatRequest, location: Location, blocks: Sequence[Block]) ->
     parts: list[Param] = []
     joint = None
     apart = stay_apart(request, location)
-    request.result = outer = request.block
-    for request.block, block in enumerate(blocks):
-        joint = request.prompt.joints.get((location.number, *request.at), joint)
+    request.result_index = outer = request.block_index
+    for request.block_index, block in enumerate(blocks):
+        joint = request.prompt.joints.get((location.message_index, *request.at), joint)
         part = _WRITERS.get(block.type, _lose_type)(request, location, block)
         if part is not None:
             parts.append(part)
             begin_turn(parts, joint, apart=apart)
             joint = None
             request.note(location, block, part)
-    request.block, request.result = outer, None
+    request.block_index, request.result_index = outer, None
     return parts
 
 
@@ -359,12 +361,12 @@ def _has_mark_of_message(request: ChatRequest, location: Location, block: TextBl
 def _recording_part(request: ChatRequest, location: Location, audio: object) -> Param | None:
     """Return a spoken answer as the id of its audio, for models with audio; one in a message."""
     id = mapping_or_empty(audio).get("id")
-    if not isinstance(id, str) or request.spoken == location.number:
+    if not isinstance(id, str) or request.last_audio_message == location.message_index:
         return None
     is_openai = request.dialect.name == ORIGIN
     if not (is_openai and "audio" in request.facts.media and location.role == "assistant"):
         return None
-    request.spoken = location.number
+    request.last_audio_message = location.message_index
     return {"type": AUDIO, "audio": {"id": request.clean(location, id, "an id")}}
 
 
@@ -397,9 +399,11 @@ def _call_part(request: ChatRequest, location: Location, block: ToolUseBlock) ->
         kind, key = "custom", "input"
     function = {"name": name, key: text_of_arguments(request, location, block, key)}
     id = _sent_id(request, block.id)
-    request.called[id] = name
-    keys = call_keys(request, location, block, first=request.calling != location.number)
-    request.calling = location.number
+    request.called_tools[id] = name
+    keys = call_keys(
+        request, location, block, first=request.last_calling_message != location.message_index
+    )
+    request.last_calling_message = location.message_index
     call = {"id": id, "type": kind, kind: function, **keys}
     return marked(request, location, block.cache, call)
 
@@ -415,7 +419,7 @@ def _put_thought_aside(request: ChatRequest, location: Location, block: b.Reason
     if location.role != "assistant":
         _lose_type(request, location, block)
     else:
-        request.thoughts.append((block, request.at[0]))
+        request.pending_reasoning.append((block, request.at[0]))
 
 
 def _sent_id(request: ChatRequest, id: str) -> str:
@@ -432,7 +436,7 @@ def _write_result(request: ChatRequest, location: Location, block: ToolResultBlo
         return
     id = _sent_id(request, block.tool_use_id)
     before = len(request.marks)
-    inside = location.inside("result", mended(id, request.dialect.longest_name))
+    inside = location.with_role("result", mended(id, request.dialect.longest_name))
     parts = _parts(request, inside, block.content)
     if block.is_error:
         reason = "Chat has no such flag, so the text says it"
@@ -441,11 +445,11 @@ def _write_result(request: ChatRequest, location: Location, block: ToolResultBlo
     entry: Param = {"role": "tool", "tool_call_id": id}
     _mark_result(request, location, block, entry, parts=parts, before=before)
     lose_keys(request, location, block)
-    entry["content"] = content_of(request, location.inside("result"), parts)
+    entry["content"] = content_of(request, location.with_role("result"), parts)
     name = _name_of_result(request, location, block, id)
     if name:
         entry["name"] = request.clean(location, name, "the name of a tool")
-    request.entries.append(entry)
+    request.payload_messages.append(entry)
     request.note(location, block, entry)
 
 
@@ -487,7 +491,7 @@ def _name_of_result(
     if facts.litellm_keys or message.kind == "recorded":
         name = message._details.name
     if facts.result_names:
-        return request.called.get(id) or name or block.name
+        return request.called_tools.get(id) or name or block.name
     return name
 
 
@@ -522,7 +526,7 @@ def _media_part(request: ChatRequest, location: Location, block: b.MediaBlock) -
     lose_keys(request, location, block)
     _finish_fields(request, location, block, part)
     if location.role == "result" and block.type not in facts.result_media:
-        part = {"type": "text", "text": request.move(location, block, part)}
+        part = {"type": "text", "text": request.move_file(location, block, part)}
     return marked(request, location, block.cache, part)
 
 

@@ -113,13 +113,13 @@ class ContentDraft:
     """The keys of the item in which these parts were recorded."""
     annotated: list[tuple[int, ...]] = attrs.field(factory=new_list)
     """The locations of the parts with annotations, as in :attr:`Request.at`."""
-    thoughts: list[tuple[Param, tuple[int, ...]]] = attrs.field(factory=new_list)
+    pending_reasoning: list[tuple[Param, tuple[int, ...]]] = attrs.field(factory=new_list)
     """The reasoning items that wait for the item they produced, each with its location."""
 
     @property
-    def waiting_ids(self) -> list[object]:
+    def pending_ids(self) -> list[object]:
         """The ids of the reasoning items that wait, ``None`` for one without an id."""
-        return [thought.get("id") for thought, _ in self.thoughts]
+        return [thought.get("id") for thought, _ in self.pending_reasoning]
 
 
 LONGEST_ID = 64
@@ -154,11 +154,11 @@ def call_id(request: Items, location: Location, id: str) -> str:
     request.uses[sent] = 0
     request.uses[id] = count
     if id in request.calls and not _is_in_one_answer(
-        request, request.called_at[id], location.number
+        request, request.called_at[id], location.message_index
     ):
         del request.calls[id]
     request.calls.add(id, sent)
-    request.called_at[id] = location.number
+    request.called_at[id] = location.message_index
     return sent
 
 

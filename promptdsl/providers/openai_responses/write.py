@@ -44,8 +44,8 @@ from promptdsl.providers.shared.blocks import (
 )
 from promptdsl.providers.shared.memory import CachedWrite, spans_to_write
 from promptdsl.providers.shared.openai_parts import (
-    JOINT,
     MARK,
+    SEPARATOR,
     add_error_text,
     as_recorded,
     begin_turn,
@@ -111,8 +111,8 @@ def write(
             # Most messages of a conversation are written here, without calling a function.
             is_bare = message._details is NO_DETAILS and role in ("user", "assistant")
             if text and is_bare and not text.isspace():
-                request.entries.append({"role": role, "content": text})
-                request.note_plain(index, request.entries[-1])
+                request.payload_messages.append({"role": role, "content": text})
+                request.note_plain(index, request.payload_messages[-1])
             else:
                 _write_message(request, Location(index, message, role))
         open_conversation(request, before)
@@ -121,7 +121,7 @@ def write(
     finish_marked_parts(request, [], lambda item: _MARKED_KEYS.get(item.get("type"), ()))
     if prompt.stored is not None and prompt.stored.instructions:
         settings |= _instructions(request)
-    payload: Param = {"input": request.entries}
+    payload: Param = {"input": request.payload_messages}
     if tools:
         payload["tools"] = tools
     return cast("ResponsesPayload", payload | settings), request.final_losses()
@@ -129,14 +129,14 @@ def write(
 
 def _instructions(request: Items) -> Param:
     """Return the first system message as instructions, which the server does not store."""
-    first = request.entries[0] if request.entries else {}
+    first = request.payload_messages[0] if request.payload_messages else {}
     if first.get("role") != "system":
         return {}
-    del request.entries[0]
+    del request.payload_messages[0]
     content = first["content"]
     if isinstance(content, str):
         return {"instructions": content}
-    return {"instructions": joined_texts(JOINT, content, request.notes)}
+    return {"instructions": joined_texts(SEPARATOR, content, request.notes)}
 
 
 def _write_message(request: Items, location: Location) -> None:
@@ -157,17 +157,17 @@ def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
 
     A text without its recorded id is not such an item (mastra-ai/mastra#11103).
     """
-    for _, block in draft.thoughts:
+    for _, block in draft.pending_reasoning:
         request.hint(draft.location, "unsent_reasoning", "reasoning", why, at=block)
-    draft.thoughts = []
+    draft.pending_reasoning = []
 
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
     location, joint = draft.location, None
     apart = stay_apart(request, location)
-    request.result = outer = request.block
-    for request.block, block in enumerate(blocks):
-        joint = request.prompt.joints.get((location.number, *request.at), joint)
+    request.result_index = outer = request.block_index
+    for request.block_index, block in enumerate(blocks):
+        joint = request.prompt.joints.get((location.message_index, *request.at), joint)
         if block.type not in _TYPES[location.role]:
             lose_block(request, location, block, misplaced(location))
             continue
@@ -179,7 +179,7 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]
         begin_turn(draft.parts, joint, apart=apart)
         joint = None
         request.note(location, block, param)
-    request.block, request.result = outer, None
+    request.block_index, request.result_index = outer, None
 
 
 def _send_parts(request: Items, draft: ContentDraft) -> None:
@@ -189,7 +189,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
     draft.parts = []
     if location.message.role == "assistant":
         binds = request.facts.reasoning_back == "never"
-        if binds and not keeps_id(request, "message", draft.origin, draft.waiting_ids):
+        if binds and not keeps_id(request, "message", draft.origin, draft.pending_ids):
             _drop_reasoning(request, draft, "the text after it has no id of the service")
         _send_reasoning(request, draft)
         annotated, draft.annotated = draft.annotated, []
@@ -197,7 +197,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         if "id" in recorded_keys:
             item = {"type": "message", "status": "completed", **recorded_keys}
             sent = as_recorded(parts, request)
-            request.entries.append({**item, "role": "assistant", "content": sent})
+            request.payload_messages.append({**item, "role": "assistant", "content": sent})
             return
         for block in annotated:
             reason = "they belong to the message they came in"
@@ -206,19 +206,19 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
             if part.get("annotations"):
                 part["annotations"] = []
         content = joined(parts, request)
-        request.entries.append({"role": "assistant", "content": content, **recorded_keys})
+        request.payload_messages.append({"role": "assistant", "content": content, **recorded_keys})
         return
     role = sent_role(request, location, parts)
-    request.entries.append({"role": role, "content": joined(parts, request)})
+    request.payload_messages.append({"role": role, "content": joined(parts, request)})
 
 
 def _send_reasoning(request: Items, draft: ContentDraft) -> None:
     """Send the waiting reasoning, before the item that it produced."""
-    for thought, _ in draft.thoughts:
-        request.entries.append(thought)
+    for thought, _ in draft.pending_reasoning:
+        request.payload_messages.append(thought)
         if "id" in thought:
             request.ids.add(thought["id"])
-    draft.thoughts = []
+    draft.pending_reasoning = []
 
 
 def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param | None:
@@ -236,7 +236,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
     # A message with its id is sent unchanged, because its reasoning needs it.
     begins = origin != draft.origin
     is_taken = begins and bool(draft.parts) and origin.get("id") == draft.origin.get("id")
-    is_kept = not is_taken and keeps_id(request, "message", origin, draft.waiting_ids)
+    is_kept = not is_taken and keeps_id(request, "message", origin, draft.pending_ids)
     if not is_kept and left_out_as_blank(request, location, block):
         return None
     # A text of the model is sent in the message in which it was recorded.
@@ -302,7 +302,7 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     if "caller" in recorded_keys:
         request.callers[id] = recorded_keys["caller"]
     item = {"type": kind, "call_id": id, **call, **recorded_keys}
-    request.entries.append(item)
+    request.payload_messages.append(item)
     return item
 
 
@@ -314,7 +314,7 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
     # The result of a call by a program has its caller (``FunctionCallOutput.caller``).
     if id in request.callers:
         recorded_keys = {"caller": json_copy(request.callers[id]), **recorded_keys}
-    inside = ContentDraft(draft.location.inside("result"))
+    inside = ContentDraft(draft.location.with_role("result"))
     _write_blocks(request, inside, block.content)
     parts = inside.parts
     if block.is_error:
@@ -326,7 +326,7 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
     lose_keys(request, draft.location, block)
     output = joined(parts, request)
     item = {"type": kind, "call_id": id, "output": output, **recorded_keys}
-    request.entries.append(item)
+    request.payload_messages.append(item)
     return item
 
 
@@ -350,7 +350,7 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
         return None
     _send_parts(request, draft)
     thought: Param = json_copy(item)
-    draft.thoughts.append((thought, request.at))
+    draft.pending_reasoning.append((thought, request.at))
     return thought
 
 
@@ -358,7 +358,7 @@ def _why_unsent(request: Items, draft: ContentDraft, block: b.ReasoningBlock) ->
     """Return why reasoning is not sent, empty if it is. Only OpenAI asks for an id."""
     facts, id = request.facts, block.extra.get("id")
     needs_no_id = id is None and facts.reasoning_back != "never"
-    is_new = is_new_id(request, "reasoning", id) and id not in draft.waiting_ids
+    is_new = is_new_id(request, "reasoning", id) and id not in draft.pending_ids
     if draft.location.message.role != "assistant" or not (is_new or needs_no_id):
         return _NO_ITEM
     if foreign := why_foreign(request, block):
@@ -392,7 +392,7 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
         return param
     # The service refuses a second item with the same id.
     id = param.get("id")
-    sent_ids = (*request.ids, draft.origin.get("id"), *draft.waiting_ids)
+    sent_ids = (*request.ids, draft.origin.get("id"), *draft.pending_ids)
     if isinstance(id, str) and id in sent_ids:
         kind, reason = param.get("type") or "item_reference", "an item with its id was sent already"
         request.hint(location, "repeated_item", f"{kind} block", reason)
@@ -401,7 +401,7 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
     _send_reasoning(request, draft)
     if isinstance(id, str):
         request.ids.add(id)
-    request.entries.append(param)
+    request.payload_messages.append(param)
     return param
 
 

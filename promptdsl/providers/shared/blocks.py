@@ -42,7 +42,7 @@ V = TypeVar("V")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """A surrogate in JSON text, plain or escaped; it may be lone, or one of a pair."""
 
-MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
+REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
 """A character that most providers refuse in names and ids."""
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -81,9 +81,9 @@ def utf8(text: str) -> str:
     return valid_unicode(text)[0]
 
 
-def mended(name: str, longest: int, misfit: re.Pattern[str] = MISFIT) -> str:
+def mended(name: str, longest: int, refused: re.Pattern[str] = REFUSED) -> str:
     """Return the first ``longest`` characters of a name or an id, with ``_`` for refused ones."""
-    return (misfit.sub("_", name) or "_")[:longest]
+    return (refused.sub("_", name) or "_")[:longest]
 
 
 def json_copy(value: V) -> V:
@@ -245,21 +245,21 @@ def block_params(
     types = rules.types[location.role]
     holds = rules.holds if location.role in ("result", "error result") else None
     has_notes = request.notes is not None
-    request.result = outer = request.block
-    for request.block, written in enumerate(blocks):
+    request.result_index = outer = request.block_index
+    for request.block_index, written in enumerate(blocks):
         block: Block | None = written
         if written.type == "unknown":
             block = _known_block(request, location, written, rules)
         inside = location
         if holds and block and block.type in MEDIA_KINDS and not holds(request, location, block):
-            inside = location.inside("user")
+            inside = location.with_role("user")
         if block and block.type not in (types if inside is location else rules.types["user"]):
             block = _known_block(request, inside, block, rules)
         if block is None:
             continue
         param = rules.writers[block.type](request, inside, block)
         if param and inside is not location:
-            text = TextBlock(request.move(location, block, param))
+            text = TextBlock(request.move_file(location, block, param))
             param = rules.writers["text"](request, location, text)
         if param:
             params.append(param)
@@ -267,7 +267,7 @@ def block_params(
                 request.note(location, block, param)
         else:
             lose_mark(request, location, block)
-    request.block, request.result = outer, None
+    request.block_index, request.result_index = outer, None
     return params
 
 

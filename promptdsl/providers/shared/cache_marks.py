@@ -174,7 +174,7 @@ def _why_lost(request: Request, mark: Mark, order: Container[int], end: int) -> 
     if id(mark.param) not in order:
         return "the block before it is not sent"
     is_fleeting = isinstance(mark.subject, Location) and mark.subject.message.kind in FLEETING
-    if is_fleeting or mark.number >= end:
+    if is_fleeting or mark.message_index >= end:
         return "it is after grounding, which the next request does not have"
     return ""
 
@@ -184,7 +184,7 @@ def _note_mark(request: Request, mark: Mark, *, ordered: bool) -> None:
     notes, subject = request.notes, mark.subject
     if notes and isinstance(subject, Location) and id(mark.param) in notes.blocks:
         cache = mark.cache if ordered else "default"
-        notes.caches[subject.number, *mark.at] = cache
+        notes.caches[subject.message_index, *mark.at] = cache
 
 
 def _first_fleeting(messages: Sequence[Message]) -> int:

@@ -105,7 +105,7 @@ class WriteCache:
     depends: tuple[object, ...]
     opening: dict[str, object]
     state: dict[str, object]
-    entries: list[Param]
+    payload_messages: list[Param]
     final_count: int
     losses: tuple[Loss, ...]
     marks: tuple[Mark, ...]
@@ -260,14 +260,14 @@ class CachedWrite:
         start = 0
         if known := self.memory.find(request, opening):
             self.write_cache = known
-            request.recalled = True
+            request.has_cached_losses = True
             start = len(known.messages)
             # The request takes the state of the cached write, and then a copy of it.
             for name, value in known.state.items():
                 setattr(request, name, value)
             for name, value in request.state().items():
                 setattr(request, name, value)
-            request.entries = known.entries.copy()
+            request.payload_messages = known.payload_messages.copy()
             request.unshare(known.final_count)
             request.losses += known.losses
             request.marks += known.marks
@@ -285,7 +285,7 @@ class CachedWrite:
                 depends=request.depends(stop),
                 opening=opening,
                 state=request.state(),
-                entries=request.entries.copy(),
+                payload_messages=request.payload_messages.copy(),
                 final_count=final_count,
                 losses=tuple(request.losses[losses:]),
                 marks=tuple(request.marks[marks:]),

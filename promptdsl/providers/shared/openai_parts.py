@@ -27,7 +27,7 @@ from promptdsl.providers.shared.cache_marks import choose_marks, ttl_of
 from promptdsl.providers.shared.request import (
     MODEL_FIRST,
     OPENING,
-    OWN_JOINT,
+    OWN_SEPARATOR,
     Location,
     Param,
     Request,
@@ -39,7 +39,7 @@ LASTING_MARK = "cache_control"
 """The key of a cache mark with a time to live, in Anthropic's format."""
 APART = "apart"
 """A key that is never sent: the text with it is not joined with the text before it."""
-JOINT = "\n\n"
+SEPARATOR = "\n\n"
 """The blank line between neighbouring texts."""
 
 
@@ -52,32 +52,34 @@ class ChatLike(Request):
     -1 if there is none.
     """
 
-    head: int = attrs.field(init=False)
+    conversation_start: int = attrs.field(init=False)
     last_question: int = attrs.field(init=False)
-    placed: frozenset[int] = frozenset()
+    accepted_instructions: frozenset[int] = frozenset()
     """The indices of the instructions that the model behind a gateway takes where they are."""
-    leading: list[Param] = attrs.field(factory=new_list)
+    leading_parts: list[Param] = attrs.field(factory=new_list)
     """The parts of leading instructions that wait to be sent as one message."""
-    thoughts: list[tuple[ReasoningBlock, int]] = attrs.field(factory=new_list)
+    pending_reasoning: list[tuple[ReasoningBlock, int]] = attrs.field(factory=new_list)
     """The reasoning of the answer that is being written, each with the index of its block."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = messages = self.prompt.messages
-        self.head, self.last_question = 0, -1
+        self.conversation_start, self.last_question = 0, -1
         facts = self.facts
         if not (facts.later_system is True and facts.several_systems):
             spoken = (n for n, message in enumerate(messages) if _speaks(message, facts))
-            self.head = next(spoken, len(messages))
+            self.conversation_start = next(spoken, len(messages))
         if facts.reasoning_back == "turn":
             last_question = (n for n in range(len(messages) - 1, -1, -1) if _asks(messages[n]))
             self.last_question = next(last_question, -1)
         if facts.behind is not None and facts.instructions and facts.later_system is not True:
-            self.placed = _placed(messages, after_results=facts.result_instructions)
+            self.accepted_instructions = _placed(messages, after_results=facts.result_instructions)
 
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return all that the entries of the first ``stop`` messages depend on, except these."""
-        indices = (min(self.head, stop), min(self.last_question, stop))
-        placed = self.placed and frozenset(number for number in self.placed if number < stop)
+        indices = (min(self.conversation_start, stop), min(self.last_question, stop))
+        placed = self.accepted_instructions and frozenset(
+            number for number in self.accepted_instructions if number < stop
+        )
         return (*Request.depends(self, stop), *indices, placed)
 
 
@@ -173,7 +175,7 @@ def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
 
 def is_current(request: ChatLike, location: Location) -> bool:
     """Return whether the server takes back the reasoning of a message of this age."""
-    return request.facts.reasoning_back != "turn" or location.number > request.last_question
+    return request.facts.reasoning_back != "turn" or location.message_index > request.last_question
 
 
 _LIST_ROLES = {"developer": "system", "leading": "system", "result": "tool"}
@@ -210,7 +212,7 @@ def begin_turn(parts: list[Param], joint: str | None, *, apart: bool = False) ->
     if apart:
         parts[-1][APART] = True
     elif joint is not None and MARK not in parts[-2]:
-        parts[-1][OWN_JOINT] = joint
+        parts[-1][OWN_SEPARATOR] = joint
 
 
 def as_recorded(parts: list[Param], request: Request) -> list[Param]:
@@ -224,9 +226,9 @@ def as_recorded(parts: list[Param], request: Request) -> list[Param]:
 
 def _without_notes(part: Param) -> Param:
     """Return a part without our keys for joining texts."""
-    if APART not in part and OWN_JOINT not in part:
+    if APART not in part and OWN_SEPARATOR not in part:
         return part
-    return {key: value for key, value in part.items() if key not in (APART, OWN_JOINT)}
+    return {key: value for key, value in part.items() if key not in (APART, OWN_SEPARATOR)}
 
 
 def content_of(request: Request, location: Location, parts: list[Param]) -> str | list[Param]:
@@ -257,7 +259,7 @@ def finished(
             texts = run
             if sent and _is_text(sent[-1]) and APART not in run[0]:
                 texts = [{"text": ""}, *run]
-            part = {**_without_notes(part), "text": joined_texts(JOINT, texts, request.notes)}
+            part = {**_without_notes(part), "text": joined_texts(SEPARATOR, texts, request.notes)}
         sent.append(part)
     if not sent:
         return ""
@@ -320,7 +322,7 @@ def finish_marked_parts(
     """
     if not request.marks:
         return
-    entries, lasting = request.entries, request.facts.lasting_marks
+    entries, lasting = request.payload_messages, request.facts.lasting_marks
     locations = [
         (index, key)
         for index, entry in enumerate(entries)
@@ -367,7 +369,7 @@ def open_conversation(request: Request, losses: int) -> None:
 
     The hint about it is inserted at the index ``losses``, before the losses of messages.
     """
-    entries = request.entries
+    entries = request.payload_messages
     first = first_spoken(entries)
     if first == len(entries):
         return
@@ -380,7 +382,7 @@ def open_conversation(request: Request, losses: int) -> None:
 
 def trim_answer(request: Request) -> None:
     """Remove the white space at the end of the last answer, unless the answer has an id."""
-    entry = request.entries[-1] if request.entries else {}
+    entry = request.payload_messages[-1] if request.payload_messages else {}
     if entry.get("role") != "assistant" or "tool_calls" in entry or "id" in entry:
         return
     content = entry["content"]
@@ -392,8 +394,8 @@ def trim_answer(request: Request) -> None:
         return
     if trimmed != content:
         # The entry may be shared with another request, so it is replaced.
-        request.entries[-1] = {**entry, "content": trimmed}
-        request.note_change(entry, request.entries[-1])
+        request.payload_messages[-1] = {**entry, "content": trimmed}
+        request.note_change(entry, request.payload_messages[-1])
         request.lose_trailing()
 
 
@@ -414,10 +416,14 @@ def sent_role(request: ChatLike, location: Location, parts: list[Param]) -> str:
     role, facts, message = _native_role(request, location), request.facts, location.message
     # At a gateway, events and grounding are not leading instructions.
     is_behind = facts.behind is not None
-    leads = location.number < request.head and (message.kind in SPOKEN_KINDS or not is_behind)
+    leads = location.message_index < request.conversation_start and (
+        message.kind in SPOKEN_KINDS or not is_behind
+    )
     if role == "user" or leads or facts.later_system is True:
         return role
-    if is_behind and (message.kind in RECORDED_KINDS or location.number in request.placed):
+    if is_behind and (
+        message.kind in RECORDED_KINDS or location.message_index in request.accepted_instructions
+    ):
         return role
     if facts.later_system is None:
         request.hint(location, "later_instruction", f"{message.role} message", _MAYBE)

@@ -92,7 +92,7 @@ def write_tools(
             param.get(inside, param).update(json_copy(extra))
         if tool.cache:
             request.marks.append(Mark(param, tool.cache, -1, tool))
-        request.offered.add(tool.name)
+        request.offered_tools.add(tool.name)
         params.append(param)
     return params
 
@@ -239,9 +239,9 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
     choice = request.prompt.tool_choice
     if choice is None:
         return None, None
-    if choice not in CHOICES and choice not in request.offered:
+    if choice not in CHOICES and choice not in request.offered_tools:
         reason = "no tool of this name is sent"
-    elif not request.offered:
+    elif not request.offered_tools:
         reason = "no tool is sent to choose from"
     elif choice not in ("auto", "none") and not request.facts.forced_tools:
         reason = "this model cannot be forced to call a tool"
