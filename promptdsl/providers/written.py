@@ -29,7 +29,7 @@ class WrittenPayload:
 
     def __init__(self, prompt: Prompt, facts: ModelFacts, memory: Memory = MEMORY) -> None:
         """Raise :class:`PromptError` for a prompt that cannot be written."""
-        is_long = len(prompt.messages) >= memory.least and memory.serves(prompt.messages)
+        is_long = len(prompt.messages) >= memory.min_messages and memory.serves(prompt.messages)
         cached_write = CachedWrite(memory) if is_long else None
         self._write = TARGETS[str(facts.provider)].write
         payload, self.losses = self._write(prompt, facts, cached_write)

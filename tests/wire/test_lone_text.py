@@ -187,7 +187,7 @@ def test_render() -> None:
 @pytest.mark.parametrize(("target", "form"), [(CLAUDE, "string"), (CHAT, "list")])
 def test_a_long_conversation(target: str, form: Any) -> None:
     """A conversation that is remembered comes to the same, and its strings are counted once."""
-    memory, facts, said = Memory(least=0, long=0, newest=1, growth=1), facts_for(target, None), []
+    memory, facts, said = Memory(min_messages=0, long=0, newest=1, growth=1), facts_for(target, None), []
     asked: list[str] = []
 
     class Words:
@@ -205,7 +205,7 @@ def test_a_long_conversation(target: str, form: Any) -> None:
         assert written.payload() == write(prompt, facts)[0]
         tally = written.tally(counter)
     assert len(asked) < 40
-    assert tally.total == Written(prompt, facts, Memory(least=99)).tally(counter).total
+    assert tally.total == Written(prompt, facts, Memory(min_messages=99)).tally(counter).total
     other = Written(attrs.evolve(prompt, lone_text=None), facts, memory).payload()
     assert other == write(attrs.evolve(prompt, lone_text=None), facts)[0]
 

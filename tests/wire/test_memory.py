@@ -45,7 +45,7 @@ some_remembered = pytest.mark.parametrize(
 
 def eager() -> Memory:
     """Return a memory that keeps whatever it can."""
-    return Memory(least=0, long=0, newest=1, growth=1)
+    return Memory(min_messages=0, long=0, newest=1, growth=1)
 
 
 class Letters:
@@ -152,7 +152,7 @@ def seen(losses: Sequence[Loss]) -> list[tuple[Loss, int]]:
 def anew(prompt: Prompt, target: str) -> Any:
     """Return what a prompt comes to without a memory."""
     payload, losses = write(prompt, FACTS[target])
-    said = Written(prompt, FACTS[target], Memory(least=10**6)).tally(Letters())
+    said = Written(prompt, FACTS[target], Memory(min_messages=10**6)).tally(Letters())
     return as_json(payload), seen(losses), said
 
 
@@ -274,7 +274,7 @@ def test_what_a_budget_took() -> None:
 def test_in_threads(target: str) -> None:
     """Two threads may write one conversation."""
     prompts = [Prompt(tuple(conversation(100)[:stop])) for stop in range(2, 100, 7)] * 8
-    memory = Memory(least=2, long=0, newest=1, growth=4, most=2)
+    memory = Memory(min_messages=2, long=0, newest=1, growth=4, max_writes=2)
     expected = [anew(prompt, target) for prompt in prompts]
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(remembered, one, target, memory, Letters()) for one in prompts]
@@ -437,7 +437,7 @@ def test_two_passages_for_a_conversation(target: str) -> None:
 
 def test_few_conversations_are_kept() -> None:
     """Of many conversations those are remembered that were written last."""
-    memory, conversations = Memory(most=3), [conversation(300) for _ in range(5)]
+    memory, conversations = Memory(max_writes=3), [conversation(300) for _ in range(5)]
     first = Prompt(tuple(conversations[0]))
     for said in conversations:
         Written(Prompt(tuple(said)), FACTS["anthropic"], memory)

@@ -134,7 +134,7 @@ def test_a_message_that_stands_elsewhere(again: Any, expected: list[int]) -> Non
 
 def test_what_goes_with_a_conversation() -> None:
     """A passage goes with the message that it hangs on, and no other does."""
-    memory, said = Memory(least=0, long=0, newest=1, growth=1), [plain(9), plain(9)]
+    memory, said = Memory(min_messages=0, long=0, newest=1, growth=1), [plain(9), plain(9)]
     for messages in said:
         Written(Prompt(tuple(messages)), CLAUDE, memory)
     kept = len(memory.write_caches)
@@ -171,8 +171,8 @@ def test_only_near_what_is_known() -> None:
     """A passage is longer than the one it goes on from."""
     said = plain(100)
     for_it = [made(one) if n > 20 else one for n, one in enumerate(said)]
-    assert [20] == ends(said[:21], for_it[:24], least=0, long=0, newest=1, growth=1)
-    assert [20, 23] == ends(said[:21], said[:24], least=0, long=0, newest=1, growth=1)
+    assert [20] == ends(said[:21], for_it[:24], min_messages=0, long=0, newest=1, growth=1)
+    assert [20, 23] == ends(said[:21], said[:24], min_messages=0, long=0, newest=1, growth=1)
 
 
 # What a passage holds for.
@@ -258,7 +258,7 @@ DIFFERENT: list[tuple[Beginning, Beginning]] = [
 
 def eager() -> Memory:
     """Return a memory that keeps whatever it can."""
-    return Memory(least=0, long=0, newest=1, growth=1)
+    return Memory(min_messages=0, long=0, newest=1, growth=1)
 
 
 def came_to(prompt: Prompt, target: str, memory: Memory | None) -> Any:

@@ -348,7 +348,7 @@ _READ_CHOICES = {sent: choice for choice, sent in BEDROCK.choices.items()}
 
 def tools_of(request: Converse) -> list[Param]:
     """Return the tools of a request, without the further keys that Converse refuses."""
-    params = write_tools(request, "bedrock", _tool_param, inside="toolSpec")
+    params = write_tools(request, "bedrock", _tool_param, inner_key="toolSpec")
     sent = (
         tool
         for tool in request.prompt.tools

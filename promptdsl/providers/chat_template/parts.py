@@ -363,7 +363,7 @@ def tools_of(request: Templated) -> list[Param]:
             reason = "the template shows no tools"
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
-    tools = write_tools(request, ORIGIN, _write_tool, inside="function")
+    tools = write_tools(request, ORIGIN, _write_tool, inner_key="function")
     lose_tool_marks(request, "a template has no cache marks")
     return tools
 

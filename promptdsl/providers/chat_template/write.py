@@ -186,7 +186,7 @@ def _media_param(request: Templated, location: Location, block: b.MediaBlock) ->
         lose_block(request, location, block, reason)
         return None
     _lose_mark(request, location, block)
-    lose_keys(request, location, block, known=set(part) - OWN)
+    lose_keys(request, location, block, sent_keys=set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
             request.hint(location, "media_field", key, f"a part of a template has no {key}")

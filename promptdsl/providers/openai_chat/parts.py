@@ -208,7 +208,7 @@ def tools_of(request: ChatRequest) -> list[Param]:
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
     tools = write_tools(
-        request, request.dialect.provider_format, _tool_param, inside="function", closes=True
+        request, request.dialect.provider_format, _tool_param, inner_key="function", closes=True
     )
     if not (request.facts.lasting_marks and request.facts.tool_marks):
         lose_tool_marks(request)

@@ -228,7 +228,7 @@ def _send_keys(request: ChatLike, location: Location, block: ReasoningBlock, ent
             request.lose(location, "content", f"key {key!r}", why)
         entry[key] = value
     if ORIGIN_KEY in block.extra:
-        lose_keys(request, location, block, known=kept)
+        lose_keys(request, location, block, sent_keys=kept)
     signed = bool(block.signature or block.encrypted)
     if signed and block.origin in facts.answer_origins and not is_thinking(block, facts):
         why = f"{facts.provider} has no field for it"
@@ -373,5 +373,5 @@ def call_keys(request: ChatLike, location: Location, block: ToolUseBlock, *, fir
             reason = "this model needs one on the first call of a step, so a substitute is sent"
             request.hint(location, "unsigned_call", "a call without a signature", reason)
             keys["extra_content"] = {"google": {SIGNATURE: _SUBSTITUTE}}
-    lose_keys(request, location, block, known=("custom", *sent))
+    lose_keys(request, location, block, sent_keys=("custom", *sent))
     return keys

@@ -61,11 +61,11 @@ from promptdsl.providers.shared.openai_parts import (
     begin_turn,
     content_of,
     finish_marked_parts,
-    first_spoken,
+    first_of_conversation,
     joined,
     marked,
     open_conversation,
-    sent_role,
+    role_of,
     stay_apart,
     takes_lists,
     trim_answer,
@@ -200,7 +200,7 @@ def _write_message(request: ChatRequest, location: Location) -> None:
         _send_moved(request)
     if not parts:
         return
-    role = sent_role(request, location, parts)
+    role = role_of(request, location, parts)
     is_leading = role != "user" and location.message_index < request.conversation_start
     if is_leading and not request.facts.several_systems:
         if message._details.name is not None:
@@ -211,7 +211,7 @@ def _write_message(request: ChatRequest, location: Location) -> None:
     _add_keys_of_message(request, location, entry)
     if is_leading and request.facts.behind is not None:
         # Behind LiteLLM a leading instruction stays before events.
-        request.payload_messages.insert(first_spoken(request.payload_messages), entry)
+        request.payload_messages.insert(first_of_conversation(request.payload_messages), entry)
     else:
         request.payload_messages.append(entry)
 
@@ -324,7 +324,7 @@ def _text_part(request: ChatRequest, location: Location, block: TextBlock) -> Pa
     if part is not None:
         known.append("audio")
     elif left_out_as_blank(request, location, block):
-        lose_keys(request, location, block, known=known)
+        lose_keys(request, location, block, sent_keys=known)
         return marked(request, location, block.cache, None)
     else:
         kind = _kind_of_text(request, location, block)
@@ -333,7 +333,7 @@ def _text_part(request: ChatRequest, location: Location, block: TextBlock) -> Pa
     if signature and location.role == "assistant" and request.facts.litellm_keys:
         request.text_signatures.append(signature)
         known.append(SIGNATURE)
-    lose_keys(request, location, block, known=known)
+    lose_keys(request, location, block, sent_keys=known)
     if _has_mark_of_message(request, location, block):
         request.message_mark = block.cache
         return part

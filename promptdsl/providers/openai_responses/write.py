@@ -54,7 +54,7 @@ from promptdsl.providers.shared.openai_parts import (
     joined,
     marked,
     open_conversation,
-    sent_role,
+    role_of,
     stay_apart,
     trim_answer,
     why_foreign,
@@ -208,7 +208,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         content = joined(parts, request)
         request.payload_messages.append({"role": "assistant", "content": content, **recorded_keys})
         return
-    role = sent_role(request, location, parts)
+    role = role_of(request, location, parts)
     request.payload_messages.append({"role": role, "content": joined(parts, request)})
 
 
@@ -224,13 +224,13 @@ def _send_reasoning(request: Items, draft: ContentDraft) -> None:
 def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param | None:
     location = draft.location
     if location.role != "assistant":
-        lose_keys(request, location, block, known=("refusal",))
+        lose_keys(request, location, block, sent_keys=("refusal",))
         if left_out_as_blank(request, location, block):
             return marked(request, location, block.cache, None)
         text: Param = {"type": "input_text", "text": block.text}
         draft.parts.append(text)
         return marked(request, location, block.cache, text)
-    lose_keys(request, location, block, known=("refusal", "annotations"))
+    lose_keys(request, location, block, sent_keys=("refusal", "annotations"))
     marked(request, location, block.cache, None)
     origin = origin_of(block)
     # A message with its id is sent unchanged, because its reasoning needs it.
@@ -291,7 +291,7 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
     name = tool_name(request, location, block.name)
     marked(request, location, block.cache, {})
-    lose_keys(request, location, block, known=("custom",))
+    lose_keys(request, location, block, sent_keys=("custom",))
     _send_parts(request, draft)
     _send_reasoning(request, draft)
     call = {"name": name, key: text_of_arguments(request, location, block, key)}
@@ -345,7 +345,7 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     if block.encrypted is not None:
         item["encrypted_content"] = block.encrypted
     item |= {key: block.extra[key] for key in REASONING_KEYS if key in block.extra}
-    lose_keys(request, location, block, known=REASONING_KEYS)
+    lose_keys(request, location, block, sent_keys=REASONING_KEYS)
     if not is_sendable(request, location, json.dumps(item, ensure_ascii=False)):
         return None
     _send_parts(request, draft)

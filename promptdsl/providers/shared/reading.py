@@ -130,33 +130,35 @@ def usage(*, total: object = None, **counts: object) -> Mapping[str, int] | None
     written, ``reasoning`` those of reasoning. ``total`` is the count of the provider, or the sum of
     input and output.
     """
-    known = {name: count for name, count in counts.items() if type(count) is int}
-    if type(total) is int or known.keys() >= {"input", "output"}:
-        known["total"] = total if type(total) is int else known["input"] + known["output"]
-    return known or None
+    token_counts = {name: count for name, count in counts.items() if type(count) is int}
+    if type(total) is int or token_counts.keys() >= {"input", "output"}:
+        token_counts["total"] = (
+            total if type(total) is int else token_counts["input"] + token_counts["output"]
+        )
+    return token_counts or None
 
 
 def openai_usage(
-    token_counts: object, asked: str = "prompt", answered: str = "completion"
+    token_counts: object, input_name: str = "prompt", output_name: str = "completion"
 ) -> Mapping[str, int] | None:
     """Return the token counts in OpenAI's format; ``asked`` and ``answered`` begin its keys."""
     counts = mapping(token_counts or {})
-    read = mapping(counts.get(f"{asked}_tokens_details") or {})
-    written = mapping(counts.get(f"{answered}_tokens_details") or {})
+    input_details = mapping(counts.get(f"{input_name}_tokens_details") or {})
+    output_details = mapping(counts.get(f"{output_name}_tokens_details") or {})
     return usage(
         total=counts.get("total_tokens"),
-        input=counts.get(f"{asked}_tokens"),
-        output=counts.get(f"{answered}_tokens"),
-        cache_read=read.get("cached_tokens"),
-        cache_write=read.get("cache_write_tokens"),
-        reasoning=written.get("reasoning_tokens"),
+        input=counts.get(f"{input_name}_tokens"),
+        output=counts.get(f"{output_name}_tokens"),
+        cache_read=input_details.get("cached_tokens"),
+        cache_write=input_details.get("cache_write_tokens"),
+        reasoning=output_details.get("reasoning_tokens"),
     )
 
 
 def total(*counts: object) -> int | None:
     """Return the sum of the counts that are known, ``None`` when no count is known."""
-    known = [count for count in counts if type(count) is int]
-    return sum(known) if known else None
+    integers = [count for count in counts if type(count) is int]
+    return sum(integers) if integers else None
 
 
 # Recognise and refuse keys and parts that only other providers have.
@@ -168,11 +170,11 @@ def _owners(origin: str) -> Mapping[object, Sequence[tuple[str, str]]]:
 
     For each type there are pairs of a key of the part and the provider that has it.
     """
-    known = wire_of(origin).parts
+    own_parts = wire_of(origin).parts
     owners: dict[object, list[tuple[str, str]]] = {}
     for wire in provider_formats():
         for kind, part in wire.parts.items():
-            if part.recognised_by and kind not in known:
+            if part.recognised_by and kind not in own_parts:
                 owners.setdefault(kind, []).append((part.recognised_by, wire.name))
     return owners
 
@@ -276,12 +278,12 @@ class ReadKeys(NamedTuple):
 
         Keys without content are left out.
         """
-        around = self.unread(response, self.response)
-        if not (around or answer):
+        outer = self.unread(response, self.response)
+        if not (outer or answer):
             return EMPTY
-        unread = {**around, **answer}
-        idle = self.no_content
-        return {path: unread[path] for path in unread if path.rpartition(".")[2] not in idle}
+        unread = {**outer, **answer}
+        no_content = self.no_content
+        return {path: unread[path] for path in unread if path.rpartition(".")[2] not in no_content}
 
     def unread(self, value: object, inner: Inner) -> JsonObject:
         """Return the values under unread keys in a recorded message, by their location in it."""
@@ -291,8 +293,8 @@ class ReadKeys(NamedTuple):
         if all(is_mapping(item) and _reads_all(item, inner) for item in objects):
             return EMPTY
         search = KeySearch(self.fields_of)
-        data: object = value
-        search.find(data, inner, None)
+        searched: object = value
+        search.find(searched, inner, None)
         values = (pair for pairs in search.values.values() for pair in pairs)
         return {path_of(location): _as_json(content) for location, content in values} or EMPTY
 
@@ -340,11 +342,11 @@ class KeySearch:
     def find(self, value: object, inner: Inner, location: KeyLocation | None) -> None:
         """Note the unread keys in a value. It goes as deep as the shapes, whatever the data is."""
         if is_list(value):
-            for number, item in enumerate(value):
+            for index, item in enumerate(value):
                 # The author may change the data after it was read, also at this moment.
                 with suppress(DataError, TypeError, RuntimeError):
                     if not (is_mapping(item) and _reads_all(item, inner)):
-                        self.find(item, inner, (location, number))
+                        self.find(item, inner, (location, index))
             return
         if isinstance(value, str) or not value:
             return
@@ -356,13 +358,13 @@ class KeySearch:
             if key in shape.inner:
                 if type(content) is not str:
                     self.find(content, shape.inner[key], (location, key))
-            elif not shape.rest and key not in shape.names and _is_a_value(content):
+            elif not shape.rest and key not in shape.names and _has_content(content):
                 name = shown_name(key)[:60]
                 names = [step for step in _steps(location) if isinstance(step, str)]
                 self.values.setdefault((*names, name), []).append(((location, name), content))
 
 
-def _is_a_value(content: object) -> bool:
+def _has_content(content: object) -> bool:
     """Return whether content is more than ``None`` or an empty text, list or mapping."""
     is_json = content is None or isinstance(content, str) or is_list(content) or is_mapping(content)
     return not is_json or bool(content)
@@ -457,11 +459,11 @@ def joined_answers(messages: Sequence[Message], *, always: bool = False) -> list
         if run and turn.role == "assistant" and (always or _is_open(run, turn, messages, index)):
             run.append(turn)
             continue
-        turns += _one_answer(run)
+        turns += _joined_answer(run)
         calls = turn.role == "assistant" and turn._plain is None and bool(turn.calls)
         run = [turn] if calls else []
         turns += [] if calls else [turn]
-    return [*turns, *_one_answer(run)]
+    return [*turns, *_joined_answer(run)]
 
 
 def _is_open(
@@ -469,13 +471,13 @@ def _is_open(
 ) -> bool:
     """Return whether each answer in a run has a call whose result comes after all the answers."""
     ids = [{call.id for call in answer.calls} for answer in run]
-    own_calls = {call.id for call in turn.calls}
+    turn_ids = {call.id for call in turn.calls}
     rest = dropwhile(lambda message: message.role == "assistant", islice(messages, index, None))
     answered = {*answers_before_assistant(rest)}
-    return all(own_calls.isdisjoint(before) and not answered.isdisjoint(before) for before in ids)
+    return all(turn_ids.isdisjoint(before) and not answered.isdisjoint(before) for before in ids)
 
 
-def _one_answer(run: Sequence[Message]) -> list[Message]:
+def _joined_answer(run: Sequence[Message]) -> list[Message]:
     """Return a run of answers as a list with one message, empty for an empty run."""
     if len(run) < 2:
         return [*run]

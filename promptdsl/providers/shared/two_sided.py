@@ -45,7 +45,7 @@ SIDES: Mapping[str, str | None] = {
 """The side of a message by its role, ``None`` for an instruction."""
 
 _kind = attrgetter("kind")
-_FLEETING = frozenset(FLEETING)
+_GROUNDING_KINDS = frozenset(FLEETING)
 
 
 @attrs.frozen
@@ -349,7 +349,7 @@ def valid_reasoning_from(prompt: Prompt) -> int:
     """
     messages = prompt.messages
     changed_until = prompt.untrimmed_from
-    if _FLEETING.isdisjoint(map(_kind, messages)):
+    if _GROUNDING_KINDS.isdisjoint(map(_kind, messages)):
         return changed_until
     last_request = max(n for n, message in enumerate(messages) if message.kind in FLEETING)
     # The last question is a user's turn of the conversation that has no results.

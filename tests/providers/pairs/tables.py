@@ -143,7 +143,7 @@ def forgotten(pair: Pair, target: str) -> list[int]:
     It grows by one message after the other, and then loses its last two again.
     """
     whole = render(pair.prompt(), **TARGETS[target], **pair.options)
-    memory, nothing = Memory(least=0, long=0, newest=1, growth=1), Memory(least=1_000)
+    memory, nothing = Memory(min_messages=0, long=0, newest=1, growth=1), Memory(min_messages=1_000)
     count = len(whole.messages)
     lengths = [*range(1, count + 1), max(count - 2, 1), count]
     prompts = {n: Prompt(whole.messages[:n], whole.tools) for n in lengths}
