@@ -68,8 +68,8 @@ from promptdsl.providers.shared.streamed import (
     StreamedReply,
     add_parts,
     are_complete,
+    index_of,
     merge,
-    number_of,
     replace,
     texts_in,
 )
@@ -178,8 +178,8 @@ def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:
     text_id = text_or_empty(id)
     if text_id in reply.call_by_id:
         return reply.call_by_id[text_id]
-    calls = reply.last_call_by_number
-    key = None if number is None else number_of(number)
+    calls = reply.last_call_by_index
+    key = None if number is None else index_of(number)
     known = calls.get(key)
     if not (id or function.get("name")):
         known = known or calls.get(None)
