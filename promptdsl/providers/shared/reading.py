@@ -352,7 +352,7 @@ class KeySearch:
         self.fields_of = fields_of
 
     def find(self, value: object, inner: Inner, location: KeyLocation | None) -> None:
-        """Note the unread keys in a value. It goes as deep as the shape, however deep the value is."""
+        """Note the unread keys in a value. It goes as deep as the shape, however deep a value is."""
         if is_list(value):
             for index, item in enumerate(value):
                 # Another thread of the author may change the data at this moment.
@@ -548,7 +548,7 @@ def reply_message(
     """Return the message of a reply with its token counts and its finish reason.
 
     ``raw`` is the provider's word for the finish reason. If our word is another one, the message
-    has both. An unknown word is kept as it is. ``finish_reason`` is our word if the caller knows it.
+    has both. An unknown word stays as it is. ``finish_reason`` is our word if the caller knows it.
 
     A refusal is always ``refused``, and an end with calls is ``tool_use``: Gemini and Responses
     have no word for it, and Chat has ``stop`` if the request names the tool
