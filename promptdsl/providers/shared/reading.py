@@ -352,7 +352,7 @@ class KeySearch:
         self.fields_of = fields_of
 
     def find(self, value: object, inner: Inner, location: KeyLocation | None) -> None:
-        """Note the unread keys in a value. It goes as deep as the shape, however deep a value is."""
+        """Note the unread keys in a value. It goes as deep as the shape, not as the value."""
         if is_list(value):
             for index, item in enumerate(value):
                 # Another thread of the author may change the data at this moment.
