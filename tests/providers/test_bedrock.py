@@ -641,7 +641,7 @@ GUARD = {"guardContent": {"text": {"text": "x"}}}
     ],
 )
 def test_blocks_of_another_place(role: Any, data: dict[str, Any], origin: str | None) -> None:
-    """A block that Converse does not have in this place is a content loss."""
+    """A block that Converse does not have at its location is a content loss."""
     said = say(role, "x", UnknownBlock(data, origin))
     assert [("content", f"{next(iter(data))} block")] == lost(HELLO, said, HELLO)
 
