@@ -242,11 +242,11 @@ def _without_bytes(data: object) -> JsonObject:
     return fields
 
 
-def _text_leaf(item: object, around: Around, key: object) -> object:
+def _text_leaf(item: object, enclosing: Around, key: object) -> object:
     """Return the base64 text of bytes, and the JSON of any other value."""
     if isinstance(item, bytes | bytearray):
         return base64_text(item, "bytes")
-    return json_leaf(item, around, key)
+    return json_leaf(item, enclosing, key)
 
 
 def _tool_use_keys(call: Mapping[str, object]) -> Shape | None:
