@@ -238,7 +238,10 @@ def provider_of(fields: Mapping[str, object]) -> str | None:
 
 @cache
 def _response_features() -> list[tuple[Mapping[str, object], str]]:
-    """Return the keys that tell which provider sent a response, single keys first, each with it."""
+    """Return the keys by which responses are recognised, each with its provider, single ones first.
+
+    A single key belongs to one provider only.
+    """
     rows = [(features, wire.name) for wire in provider_formats() for features in wire.response]
     return sorted(rows, key=lambda row: len(row[0]))
 

@@ -195,7 +195,7 @@ class ChatRequest(ChatLike):
         )
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the first ``stop`` messages are written with, except these messages."""
+        """Return all that the writing of the first ``stop`` messages depends on, except these."""
         return (*ChatLike.depends(self, stop), min(self.first_valid_reasoning, stop))
 
     @property

@@ -96,7 +96,7 @@ class Items(ChatLike):
     calls: OpenCalls[str] = attrs.field(factory=new_calls)
     """The calls without a result: by the id in the prompt, the id in the payload."""
     last_call_message: dict[str, int] = attrs.field(factory=new_dict)
-    """By the id of a call, the index of the message with the last call of this id."""
+    """By the id of a call in the prompt, the index of the message with the last call of this id."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
     """How many calls of the prompt have each id; 0 for an id that only the payload has."""
     callers: dict[str, JsonValue] = attrs.field(factory=new_dict)

@@ -84,7 +84,7 @@ class ChatLike(Request):
             )
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the first ``stop`` messages are written with, except these messages."""
+        """Return all that the writing of the first ``stop`` messages depends on, except these."""
         indices = (min(self.conversation_start, stop), min(self.last_question, stop))
         accepted = self.accepted_instructions and frozenset(
             index for index in self.accepted_instructions if index < stop

@@ -478,7 +478,7 @@ class Request:
         self.messages = self.prompt.messages
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the first ``stop`` messages are written with, except these messages.
+        """Return all that the writing of the first ``stop`` messages depends on, except these.
 
         The write cache (``memory.py``) reuses payload messages only if this is equal. It matters
         whether a budget removed content, not where. A subclass adds what else it reads.

@@ -137,7 +137,7 @@ class Turns(Request):
         self.conversation_start = next(spoken_indices, len(self.messages))
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the first ``stop`` messages are written with, except these messages."""
+        """Return all that the writing of the first ``stop`` messages depends on, except these."""
         indices = (min(self.conversation_start, stop), min(self.first_valid_reasoning, stop))
         return (*Request.depends(self, stop), self.dialect, *indices)
 
