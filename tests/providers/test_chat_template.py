@@ -46,9 +46,9 @@ def written(target: str, *messages: Message, tools: tuple[ToolDefinition, ...] =
     return write(Prompt(messages, tools), FACTS[target])[0]["messages"]
 
 
-def lost(target: str, *messages: Message, **more: Any) -> list[tuple[str, str]]:
+def lost(target: str, *messages: Message, **options: Any) -> list[tuple[str, str]]:
     """Return kind and subject of every loss."""
-    return [(loss.kind, loss.what) for loss in write(Prompt(messages, **more), FACTS[target])[1]]
+    return [(loss.kind, loss.what) for loss in write(Prompt(messages, **options), FACTS[target])[1]]
 
 
 def prompted(target: str, *messages: Message) -> str:
@@ -68,8 +68,8 @@ def user(text: Any) -> dict[str, Any]:
 
 def says(text: Any, *calls: Any, **keys: Any) -> dict[str, Any]:
     """Return an assistant message on the wire, with its calls of tools."""
-    made = {"tool_calls": list(calls)} if calls else {}
-    return {"role": "assistant", "content": text, **made, **keys}
+    call_keys = {"tool_calls": list(calls)} if calls else {}
+    return {"role": "assistant", "content": text, **call_keys, **keys}
 
 
 def function(id: str, arguments: Any, name: str = "look_up") -> dict[str, Any]:
@@ -133,7 +133,7 @@ def unlike_transformers(target: str) -> list[str]:
         payload, _ = write(Prompt(CONVERSATIONS[name], (LOOK_UP,)), FACTS[target])
         last = payload["messages"][-1]
         open_end = last["role"] == "assistant" and "tool_calls" not in last
-        (found,), _ = render_jinja_template(
+        (printed,), _ = render_jinja_template(
             [payload["messages"]],
             tools=payload.get("tools"),
             chat_template=source,
@@ -142,7 +142,7 @@ def unlike_transformers(target: str) -> list[str]:
             bos_token="<bos>",
             eos_token="<eos>",
         )
-        return unequal(found, payload["prompt"])
+        return unequal(printed, payload["prompt"])
 
     return failures(CONVERSATIONS, wrong)
 
@@ -156,9 +156,9 @@ def test_as_transformers(target: str) -> None:
 
 def settled(turns: tuple[Message, ...]) -> list[int]:
     """Return where a conversation may end: a user spoke last, or a model without a call."""
-    asked = (turn.role in ("user", "assistant") for turn in turns)
+    are_spoken = (turn.role in ("user", "assistant") for turn in turns)
     calling = (any(isinstance(block, ToolUseBlock) for block in turn.content) for turn in turns)
-    ends = enumerate(zip(asked, calling, strict=True), start=1)
+    ends = enumerate(zip(are_spoken, calling, strict=True), start=1)
     return [end for end, (speaks, calls) in ends if speaks and not calls]
 
 
@@ -167,9 +167,9 @@ def moved(facts: ModelFacts) -> list[str]:
 
     def wrong(name: str) -> str:
         turns = CONVERSATIONS[name]
-        sent = [write(Prompt(turns[:end]), facts)[0]["messages"] for end in settled(turns)]
-        kept = [after[: len(before) - 1] for before, after in pairwise(sent)]
-        return unequal(kept, [before[:-1] for before in sent[:-1]])
+        payloads = [write(Prompt(turns[:end]), facts)[0]["messages"] for end in settled(turns)]
+        beginnings = [after[: len(before) - 1] for before, after in pairwise(payloads)]
+        return unequal(beginnings, [before[:-1] for before in payloads[:-1]])
 
     return failures(CONVERSATIONS, wrong)
 
@@ -287,9 +287,13 @@ def test_order_of_results() -> None:
 def test_short_ids() -> None:
     """Ids are nine letters and digits where a template asks for them, and never two the same."""
     turns = written("mistral", *CONVERSATIONS["foreign ids"])
-    sent = [made["id"] for turn in turns for made in turn.get("tool_calls", ())]
+    payload_ids = [call["id"] for turn in turns for call in turn.get("tool_calls", ())]
     answered = [turn["tool_call_id"] for turn in turns if turn["role"] == "tool"]
-    assert ({9}, len(sent), True) == ({*map(len, sent)}, len({*sent}), {*sent} == {*answered})
+    assert ({9}, len(payload_ids), True) == (
+        {*map(len, payload_ids)},
+        len({*payload_ids}),
+        {*payload_ids} == {*answered},
+    )
 
 
 def test_kept_ids() -> None:
@@ -311,16 +315,16 @@ def test_given_ids(ids: tuple[str, str], expected: list[str]) -> None:
     """Where a template takes any id, each is sent as it was given."""
     first, second = ((say("assistant", call(id)), answer(id, "rain")) for id in ids)
     turns = written("chatml", ASK, *first, *second)[1:]
-    sent = [turn.get("tool_call_id") or turn["tool_calls"][0]["id"] for turn in turns]
-    assert expected == sent
+    payload_ids = [turn.get("tool_call_id") or turn["tool_calls"][0]["id"] for turn in turns]
+    assert expected == payload_ids
 
 
 def test_ids_of_one_turn() -> None:
     """Calls of one turn never have the same id."""
     turns = (say("assistant", call("a"), call("a")), answer("a", "rain"), answer("a", "mud"))
-    sent = written("chatml", ASK, *turns)
-    made = [one["id"] for one in sent[1]["tool_calls"]]
-    assert (["a", "a_2"], [result("a", "rain"), result("a_2", "mud")]) == (made, sent[2:])
+    messages = written("chatml", ASK, *turns)
+    ids = [param["id"] for param in messages[1]["tool_calls"]]
+    assert (["a", "a_2"], [result("a", "rain"), result("a_2", "mud")]) == (ids, messages[2:])
 
 
 @pytest.mark.parametrize(
@@ -351,8 +355,8 @@ def test_text_beside_a_call() -> None:
     """Text beside a call that a template drops is a turn of its own before it."""
     turns = (*CONVERSATIONS["text beside a call"], say("assistant", "Rain."))
     id = written("mistral", *turns)[2]["tool_calls"][0]["id"]
-    spoken = [says("Let me see."), says("", function(id, X)), result(id, "rain")]
-    assert [QUESTION, *spoken, user("."), says("Rain.")] == written("mistral", *turns)
+    messages = [says("Let me see."), says("", function(id, X)), result(id, "rain")]
+    assert [QUESTION, *messages, user("."), says("Rain.")] == written("mistral", *turns)
 
 
 def test_user_behind_a_result() -> None:
@@ -365,10 +369,10 @@ def test_user_behind_a_result() -> None:
 def test_calls_as_text() -> None:
     """Calls and results that a template drops are text, in fences that they cannot leave."""
     turns = (ASK, say("assistant", call("a")), answer("a", "rain</tool_result>"))
-    made = '<tool_use name="look_up">\n{"q": "x"}\n</tool_use>'
+    call_text = '<tool_use name="look_up">\n{"q": "x"}\n</tool_use>'
     text = "<tool_result>\nrain&lt;/tool_result>\n</tool_result>"
     expected = [("role", "tool_use block"), ("role", "tool_result block")]
-    assert ([QUESTION, says(made), user(text)], expected) == (
+    assert ([QUESTION, says(call_text), user(text)], expected) == (
         written("gemma", *turns),
         lost("gemma", *turns),
     )
@@ -384,9 +388,9 @@ def test_result_without_call() -> None:
 def test_call_without_result() -> None:
     """A call that got no result before the conversation went on is text."""
     turns = (ASK, say("assistant", call("a"), call("b")), answer("b", "rain"), ASK)
-    made = says('<tool_use name="look_up">\n{"q": "x"}\n</tool_use>', function("b", X))
+    expected = says('<tool_use name="look_up">\n{"q": "x"}\n</tool_use>', function("b", X))
     assert (
-        [QUESTION, made, result("b", "rain"), QUESTION],
+        [QUESTION, expected, result("b", "rain"), QUESTION],
         [("role", "the call of 'look_up'")],
     ) == (
         written("chatml", *turns),
@@ -397,8 +401,8 @@ def test_call_without_result() -> None:
 def test_open_calls() -> None:
     """Calls that are the last thing said have no result yet, and are calls."""
     turns = (ASK, say("assistant", call("a"), call("b")), answer("b", "rain"))
-    made = says("", function("a", X), function("b", X))
-    assert [QUESTION, made, result("b", "rain")] == written("chatml", *turns)
+    expected = says("", function("a", X), function("b", X))
+    assert [QUESTION, expected, result("b", "rain")] == written("chatml", *turns)
 
 
 @pytest.mark.parametrize(
@@ -459,8 +463,8 @@ def test_reasoning_beside() -> None:
     turns = (ASK, say("assistant", THOUGHT, "A.", call("a")), answer("a", "rain"))
     payload, losses = write(Prompt((*turns, say("assistant", THOUGHT, call("b")))), facts)
     expected = ([False, True], ["reasoning"])
-    thought = ["reasoning_content" in payload["messages"][n] for n in (1, 3)]
-    assert expected == (thought, [loss.what for loss in losses])
+    has_reasoning = ["reasoning_content" in payload["messages"][n] for n in (1, 3)]
+    assert expected == (has_reasoning, [loss.what for loss in losses])
 
 
 KEPT_LAST = (
@@ -706,8 +710,8 @@ def test_lone_surrogates(target: str) -> None:
 
 def test_tools() -> None:
     """Tools are written as templates walk through them: no key is missing."""
-    bare = ToolDefinition("ping", extra={"return": {"type": "string"}}, origin="chat_template")
-    payload, losses = write(Prompt((ASK,), (LOOK_UP, bare)), FACTS["chatml"])
+    ping = ToolDefinition("ping", extra={"return": {"type": "string"}}, origin="chat_template")
+    payload, losses = write(Prompt((ASK,), (LOOK_UP, ping)), FACTS["chatml"])
     first = {
         "name": "look_up",
         "description": "Looks it up.",
@@ -757,7 +761,7 @@ def test_a_tool_takes_its_name_before_a_call(tool: str) -> None:
     prompt = Prompt(turns, (ToolDefinition(tool, "Says it."),))
     payload = write(prompt, attrs.evolve(CAREFUL, template=TAGS))[0]
     functions = [payload["tools"][0], payload["messages"][1]["tool_calls"][0]]
-    assert ["a_b", "a_b_2"] == [one["function"]["name"] for one in functions]
+    assert ["a_b", "a_b_2"] == [function["function"]["name"] for function in functions]
 
 
 def test_tool_template() -> None:
@@ -919,21 +923,21 @@ def test_read(entry: dict[str, Any], expected: Message) -> None:
 
 def test_later_system() -> None:
     """A system message behind the beginning becomes a developer's that remembers what it was."""
-    found = read([system("A"), system("B"), user("C"), system("D")]).messages
+    prompt_messages = read([system("A"), system("B"), user("C"), system("D")]).messages
     expected = [("system", "recorded")] * 2 + [
         ("user", "recorded"),
         ("developer", "recorded_system"),
     ]
-    assert expected == [(message.role, message.kind) for message in found]
+    assert expected == [(message.role, message.kind) for message in prompt_messages]
 
 
 @pytest.mark.parametrize(("call", "answer"), [({}, {}), ({"id": ""}, {"tool_call_id": ""})])
 def test_paired_by_place(call: dict[str, Any], answer: dict[str, Any]) -> None:
     """Calls and results without ids, or with empty ones, are paired in their order."""
-    bare = {"name": "f", "arguments": {}, **call}
+    flat_call = {"name": "f", "arguments": {}, **call}
     results = [{"role": "tool", "content": text, **answer} for text in "ab"]
-    found = read([says("", bare, bare), *results, says("", bare)]).messages
-    ids = [getattr(block, "id", None) or block.tool_use_id for m in found for block in m.content]  # type: ignore[union-attr]
+    paired = read([says("", flat_call, flat_call), *results, says("", flat_call)]).messages
+    ids = [getattr(block, "id", None) or block.tool_use_id for m in paired for block in m.content]  # type: ignore[union-attr]
     assert ["call_0", "call_1", "call_0", "call_1", "call_2"] == ids
 
 

@@ -68,8 +68,8 @@ def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
 
     def wrong(name: str) -> str:
         messages = recorded[name]
-        found = written(*read(messages).messages), write(read(messages), OPENAI)[1]
-        return unequal((messages, ()), found)
+        messages_again = written(*read(messages).messages), write(read(messages), OPENAI)[1]
+        return unequal((messages, ()), messages_again)
 
     return failures(recorded, wrong)
 
@@ -83,7 +83,7 @@ def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "kind", "sent"),
+    ("role", "kind", "role_in_payload"),
     [
         ("system", "event", "system"),
         ("system", "request", "system"),
@@ -95,20 +95,20 @@ def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
     ],
 )
 @pytest.mark.parametrize("name", [None, "boss"])
-def test_role_in_the_middle(role: Role, kind: Kind, sent: str, name: str | None) -> None:
+def test_role_in_the_middle(role: Role, kind: Kind, role_in_payload: str, name: str | None) -> None:
     """In mid-conversation only what was asked or recorded as a system message is sent as one."""
     wire = written(say("user", "a"), say(role, "b", kind=kind, name=name))
-    entry = {"role": sent, "content": "b"} | ({"name": name} if name else {})
+    entry = {"role": role_in_payload, "content": "b"} | ({"name": name} if name else {})
     assert [{"role": "user", "content": "a"}, entry] == wire
 
 
 @given(messages=st.lists(messages_of("openai"), max_size=8))
 def test_any_developer_is_system_where_there_is_none(messages: list[Message]) -> None:
     """For any messages, a target without the role gets as system what others get as developer."""
-    told = ModelFacts(developer=True)
+    with_role = ModelFacts(developer=True)
     wire = [
         {**m, "role": m["role"].replace("developer", "system")}
-        for m in written(*messages, facts=told)
+        for m in written(*messages, facts=with_role)
     ]
     assert wire == written(*messages, facts=ModelFacts())
 
@@ -174,7 +174,7 @@ CLOSING = "PC9kb2N1bWVudD4KPC9Eb2N1bWVudCB4"
 
 
 @pytest.mark.parametrize(
-    ("block", "sent"),
+    ("block", "expected"),
     [
         (
             DocumentBlock(media("base64", "YSxi", "text/csv"), title="r.csv"),
@@ -203,18 +203,18 @@ CLOSING = "PC9kb2N1bWVudD4KPC9Eb2N1bWVudCB4"
     ],
 )
 @pytest.mark.parametrize("facts", [OPENAI, COMPATIBLE, facts_for("gpt-3.5-turbo", None)])
-def test_documents_of_text(block: Block, sent: str, facts: ModelFacts) -> None:
+def test_documents_of_text(block: Block, expected: str, facts: ModelFacts) -> None:
     """A text is sent to every model as text, in a fence that it cannot close."""
     message = say("user", "Read:", block, "Sum up.")
-    wire = [{"role": "user", "content": f"Read:\n\n{sent}\n\nSum up."}]
+    wire = [{"role": "user", "content": f"Read:\n\n{expected}\n\nSum up."}]
     assert (wire, [AS_TEXT]) == (written(message, facts=facts), lost(message, facts=facts))
 
 
 def test_a_document_of_text_in_a_result() -> None:
     """A text stays in the result of its call, and is not moved as other files are."""
     message = answer("a", "Found:", DocumentBlock(media("base64", "YSxi", "text/csv")))
-    sent = 'Found:\n\n<document type="text/csv">\na,b\n</document>'
-    wire = {"role": "tool", "tool_call_id": "a", "content": sent}
+    expected = 'Found:\n\n<document type="text/csv">\na,b\n</document>'
+    wire = {"role": "tool", "tool_call_id": "a", "content": expected}
     assert ([wire], [AS_TEXT]) == (written(message), lost(message))
 
 
@@ -251,8 +251,8 @@ def test_documents_that_are_lost(
     """A document that is neither a PDF nor a text is a loss of content, with advice."""
     block = DocumentBlock(source)
     message = answer("a", block) if in_result else say("user", block)
-    losses = [it for it in write(whole([message]), facts)[1] if it.kind == "content"]
-    assert [("document block", True)] == [(it.what, why in it.why) for it in losses]
+    losses = [loss for loss in write(whole([message]), facts)[1] if loss.kind == "content"]
+    assert [("document block", True)] == [(loss.what, why in loss.why) for loss in losses]
 
 
 def test_documents_that_a_server_takes() -> None:
@@ -317,25 +317,25 @@ def test_recording_of_a_response() -> None:
 @pytest.mark.parametrize("facts", [COMPATIBLE, GPT_5])
 def test_transcript(facts: ModelFacts) -> None:
     """Where no recording can be sent its transcript is, with a hint."""
-    said = answered(audio=SPEECH)
+    message = answered(audio=SPEECH)
     assert ([{"role": "assistant", "content": "Rain."}], [("hint", "key 'audio'")]) == (
-        written(said, facts=facts),
-        lost(said, facts=facts),
+        written(message, facts=facts),
+        lost(message, facts=facts),
     )
 
 
 @pytest.mark.parametrize("facts", [COMPATIBLE, GPT_5])
 def test_recording_lost(facts: ModelFacts) -> None:
     """A recording without a transcript is lost where it cannot be sent."""
-    said = answered(audio={"id": "audio_abc"})
+    message = answered(audio={"id": "audio_abc"})
     expected = [("content", "chat_audio block")]
-    assert ([], expected) == (written(said, facts=facts), lost(said, facts=facts))
+    assert ([], expected) == (written(message, facts=facts), lost(message, facts=facts))
 
 
 def test_one_recording_in_a_message() -> None:
     """Of two spoken answers in one message the second is its transcript."""
-    said = say("assistant", *answered(audio=SPEECH).content * 2)
-    assert [{**SPOKEN, "content": "Rain."}] == written(said)
+    message = say("assistant", *answered(audio=SPEECH).content * 2)
+    assert [{**SPOKEN, "content": "Rain."}] == written(message)
 
 
 # Tools and forms.
@@ -547,8 +547,8 @@ FLAT = {"id": "fc_1", "call_id": "a", "name": "f", "arguments": "{}"}
 )
 def test_read(wire: object, messages: list[Message]) -> None:
     """Every part has its block, and what later systems were is remembered."""
-    found = read(wire).messages
-    plain = [say(m.role, *m.content, name=m.name, kind=m.kind) for m in found]
+    messages_read = read(wire).messages
+    plain = [say(m.role, *m.content, name=m.name, kind=m.kind) for m in messages_read]
     expected = [
         say(
             m.role,
@@ -659,10 +659,10 @@ def test_sdk_objects() -> None:
     from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageFunctionToolCall
 
     call = ChatCompletionMessageFunctionToolCall.model_validate(function("a"))
-    said = ChatCompletionMessage(role="assistant", content=None, tool_calls=[call])
+    answer = ChatCompletionMessage(role="assistant", content=None, tool_calls=[call])
     plain = {"role": "assistant", "content": None, "tool_calls": [function("a")]}
-    made = {**plain, "tool_calls": [call]}
-    assert [plain] * 2 == written(*read([said, made]).messages)
+    expected = {**plain, "tool_calls": [call]}
+    assert [plain] * 2 == written(*read([answer, expected]).messages)
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
@@ -678,10 +678,10 @@ def test_reasoning_of_other_servers(key: str) -> None:
 
 def test_annotations() -> None:
     """The annotations of an answer are kept with its text, and are a hint when it is sent."""
-    said = answered(content="a", annotations=[{"type": "url_citation"}])
+    message = answered(content="a", annotations=[{"type": "url_citation"}])
     assert ([{"type": "url_citation"}], [("hint", "key 'annotations'")]) == (
-        said.content[0].to_dict()["annotations"],
-        lost(said),
+        message.content[0].to_dict()["annotations"],
+        lost(message),
     )
 
 
@@ -703,13 +703,13 @@ def test_models_without_instructions() -> None:
 def test_a_legacy_call_behind_a_text() -> None:
     """The result of a legacy call answers it, also where the model said something before."""
     function = {"name": "look_up", "arguments": "{}"}
-    _, asked, answered = read(
+    _, call_message, answered = read(
         [
             {"role": "user", "content": "Q"},
             {"role": "assistant", "content": "Hm.", "function_call": function},
             {"role": "function", "name": "look_up", "content": "rain"},
         ]
     ).messages
-    assert [call.id for call in asked.calls] == [
+    assert [call.id for call in call_message.calls] == [
         block.to_dict()["tool_use_id"] for block in answered.content
     ]

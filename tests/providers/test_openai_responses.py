@@ -62,8 +62,8 @@ def turn(role: str, content: Any, **keys: Any) -> dict[str, Any]:
 
 def use(call_id: str, **keys: Any) -> dict[str, Any]:
     """Return a call."""
-    made = {"name": "look_up", "arguments": '{"q": "x"}'}
-    return {"type": "function_call", "call_id": call_id, **made, **keys}
+    fields = {"name": "look_up", "arguments": '{"q": "x"}'}
+    return {"type": "function_call", "call_id": call_id, **fields, **keys}
 
 
 def result(id: str, output: Any) -> dict[str, Any]:
@@ -79,8 +79,8 @@ def thought(id: str, *texts: str, **keys: Any) -> dict[str, Any]:
 
 def reply(id: str, *parts: Any, **keys: Any) -> dict[str, Any]:
     """Return a message that the service made."""
-    named = {"type": "message", "status": "completed", "id": id, **keys}
-    return {**named, "role": "assistant", "content": [*parts]}
+    message_keys = {"type": "message", "status": "completed", "id": id, **keys}
+    return {**message_keys, "role": "assistant", "content": [*parts]}
 
 
 # What is written.
@@ -91,10 +91,10 @@ def recorded(*items: Any) -> tuple[Message, ...]:
     return read(items).messages
 
 
-@pytest.mark.parametrize("given", ["image/PNG", " image/png;x=y"])
-def test_media_type(given: str) -> None:
+@pytest.mark.parametrize("media_type", ["image/PNG", " image/png;x=y"])
+def test_media_type(media_type: str) -> None:
     """A media type means the same in any case, and with parameters."""
-    [item] = sent(say("user", ImageBlock(media("base64", PNG, given))))
+    [item] = sent(say("user", ImageBlock(media("base64", PNG, media_type))))
     assert f"data:image/png;base64,{PNG}" == item["content"][0]["image_url"]
 
 
@@ -301,8 +301,8 @@ def test_written_reasoning() -> None:
 
 def test_reasoning_before_a_text_without_id() -> None:
     """Reasoning is sent only before a text that has its id: the service refuses it otherwise."""
-    own = {"item": {"id": "msg_1", "reasoning": "rs_1"}}
-    texts = [TextBlock("b", extra=own), TextBlock("b")]
+    recorded = {"item": {"id": "msg_1", "reasoning": "rs_1"}}
+    texts = [TextBlock("b", extra=recorded), TextBlock("b")]
     messages = [say("assistant", ReasoningBlock("Hm.", **OWN), text) for text in texts]
     assert [["rs_1", "msg_1"], [None]] == [
         [item.get("id") for item in sent(message)] for message in messages
@@ -333,9 +333,9 @@ MCP = {"type": "mcp", "server_label": "docs", "server_url": "https://example.org
 GREP = {"type": "custom", "name": "grep", "format": {"type": "text"}}
 
 
-def payload_of(*tools: ToolDefinition, **more: Any) -> dict[str, Any]:
+def payload_of(*tools: ToolDefinition, **options: Any) -> dict[str, Any]:
     """Return the keys of a payload beside its input."""
-    payload: Any = write(Prompt((ASK,), tools, **more), ABLE)[0]
+    payload: Any = write(Prompt((ASK,), tools, **options), ABLE)[0]
     return {key: value for key, value in payload.items() if key != "input"}
 
 
@@ -345,8 +345,8 @@ def payload_of(*tools: ToolDefinition, **more: Any) -> dict[str, Any]:
 )
 def test_tool_of_the_service(tool: dict[str, Any], name: str) -> None:
     """A tool that only the service has is read by what it is called, and sent as it came."""
-    found = read({"input": "a", "tools": [tool]}).tools
-    assert ([name], {"tools": [tool]}) == ([t.name for t in found], payload_of(*found))
+    tools_read = read({"input": "a", "tools": [tool]}).tools
+    assert ([name], {"tools": [tool]}) == ([t.name for t in tools_read], payload_of(*tools_read))
 
 
 @pytest.mark.parametrize(
@@ -363,8 +363,8 @@ def test_tool_of_the_service(tool: dict[str, Any], name: str) -> None:
 )
 def test_choice(choice: str, wire: Any) -> None:
     """A choice names a tool by what the service calls it, and is read as it was."""
-    own = read({"input": "a", "tools": [MCP, GREP]}).tools
-    payload = payload_of(LOOK_UP, SEARCH, *own, tool_choice=choice)
+    tools_read = read({"input": "a", "tools": [MCP, GREP]}).tools
+    payload = payload_of(LOOK_UP, SEARCH, *tools_read, tool_choice=choice)
     back = read({"input": "a", **payload}).tool_choice
     assert (wire, choice) == (payload["tool_choice"], back)
 
@@ -518,17 +518,17 @@ def test_foreign_form(data: object, owner: str) -> None:
 # Responses.
 
 
-def response(*items: Any, **more: Any) -> dict[str, Any]:
+def response(*items: Any, **keys: Any) -> dict[str, Any]:
     """Return the body of a response."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": "resp_1",
         "object": "response",
         "created_at": 0,
         "model": "x",
         "tools": [],
     }
-    given |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
-    return {**given, "output": [*items], **more}
+    fields |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
+    return {**fields, "output": [*items], **keys}
 
 
 def typed_response(body: dict[str, Any]) -> Any:
@@ -551,9 +551,9 @@ ANSWERED = (thought("rs_1", "Hm.", encrypted_content="ZW5j"), reply("msg_1", spo
 COUNTED = {"input": 9, "output": 3, "cache_read": 4, "cache_write": 2, "reasoning": 1, "total": 12}
 
 
-def sent_back(found: object) -> tuple[Any, ...]:
+def sent_back(reply: object) -> tuple[Any, ...]:
     """Return what a response counted, why it ended, and how it is sent back."""
-    message = read_response(found)
+    message = read_response(reply)
     return (message.token_usage, message.finish_reason, sent(message))
 
 
@@ -565,13 +565,13 @@ def test_response() -> None:
 @typed
 @pytest.mark.parametrize(
     "dumped",
-    [lambda found: found, lambda found: found.to_dict(), lambda found: found.model_dump()],
+    [lambda reply: reply, lambda reply: reply.to_dict(), lambda reply: reply.model_dump()],
     ids=["object", "to_dict", "model_dump"],
 )
 def test_response_of_the_sdk(dumped: Any) -> None:
     """So is the SDK's own object, and what it dumps."""
-    found = typed_response(response(*ANSWERED, usage=USAGE))
-    assert (COUNTED, "stop", [*ANSWERED]) == sent_back(dumped(found))
+    reply = typed_response(response(*ANSWERED, usage=USAGE))
+    assert (COUNTED, "stop", [*ANSWERED]) == sent_back(dumped(reply))
 
 
 ENDED: list[tuple[dict[str, Any], str | None]] = [
@@ -597,17 +597,17 @@ ENDED: list[tuple[dict[str, Any], str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("found", "reason"), ENDED)
-def test_finish_reason(found: dict[str, Any], reason: str | None) -> None:
+@pytest.mark.parametrize(("reply", "reason"), ENDED)
+def test_finish_reason(reply: dict[str, Any], reason: str | None) -> None:
     """Why a model stopped is told in words of ours, another word is kept."""
-    assert reason == read_response(found).finish_reason
+    assert reason == read_response(reply).finish_reason
 
 
 @typed
-@pytest.mark.parametrize(("found", "reason"), ENDED)
-def test_finish_reason_of_the_sdk(found: dict[str, Any], reason: str | None) -> None:
+@pytest.mark.parametrize(("reply", "reason"), ENDED)
+def test_finish_reason_of_the_sdk(reply: dict[str, Any], reason: str | None) -> None:
     """It is told of the SDK's own object, too."""
-    assert reason == read_response(typed_response(found)).finish_reason
+    assert reason == read_response(typed_response(reply)).finish_reason
 
 
 @typed

@@ -223,10 +223,10 @@ SENT = {
 def with_key(form: str, place: str, value: object) -> dict[str, Any]:
     """Return the conversation of a form with an unknown key at a place."""
     data: Any = copy.deepcopy(RECORDED[form])
-    inside: Any = data
+    container: Any = data
     for step in re.findall(r"\w+", place):
-        inside = inside[int(step) if step.isdigit() else step]
-    inside["weird"] = value
+        container = container[int(step) if step.isdigit() else step]
+    container["weird"] = value
     return data
 
 
@@ -330,15 +330,15 @@ def test_for_every_target() -> None:
 def test_what_is_written_is_read(form: str) -> None:
     """Nothing of the payload of any conversation is passed over when it is read."""
     write, facts = TARGETS[form].write, facts_for(None, form)
-    payloads = [write(whole(said), facts, None)[0] for said in CONVERSATIONS.values()]
+    payloads = [write(whole(messages), facts, None)[0] for messages in CONVERSATIONS.values()]
     assert [] == [pair for payload in payloads for pair in unread_keys(payload, form)]
 
 
 @pytest.mark.parametrize("form", RECORDED)
 def test_what_others_wrote_is_read(form: str) -> None:
     """Nothing of the payloads that others wrote is passed over."""
-    given = [row[form]["given"] for row in table("readings").values() if form in row]
-    assert [] == [pair for payload in given for pair in unread_keys(payload, form)]
+    inputs = [row[form]["given"] for row in table("readings").values() if form in row]
+    assert [] == [pair for payload in inputs for pair in unread_keys(payload, form)]
 
 
 def test_data_that_changed_since() -> None:

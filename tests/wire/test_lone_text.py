@@ -187,7 +187,11 @@ def test_render() -> None:
 @pytest.mark.parametrize(("target", "form"), [(CLAUDE, "string"), (CHAT, "list")])
 def test_a_long_conversation(target: str, form: Any) -> None:
     """A conversation that is remembered comes to the same, and its strings are counted once."""
-    memory, facts, said = Memory(min_messages=0, long=0, newest=1, growth=1), facts_for(target, None), []
+    memory, facts, said = (
+        Memory(min_messages=0, long=0, newest=1, growth=1),
+        facts_for(target, None),
+        [],
+    )
     asked: list[str] = []
 
     class Words:
