@@ -29,8 +29,8 @@ def traffic(data_folder: Path) -> Path:
 @pytest.mark.parametrize(("provider", "named"), FORMS)
 def test_recorded_requests(traffic: Path, provider: str, named: bool) -> None:
     """Every request that was accepted is equal, or a loss names the place that differs."""
-    found = rows(traffic, provider, named=named)
-    results = [(row.case, *request_result(row)) for row in found]
+    rows_read = rows(traffic, provider, named=named)
+    results = [(row.case, *request_result(row)) for row in rows_read]
     assert [] == [result for result in results if result[1] not in ("equal", "reported")]
     assert {"equal"} <= {result[1] for result in results}
 
@@ -40,8 +40,8 @@ def test_recorded_requests(traffic: Path, provider: str, named: bool) -> None:
 @pytest.mark.parametrize(("provider", "named"), FORMS)
 def test_recorded_replies(traffic: Path, provider: str, named: bool) -> None:
     """Every reply and stream has its calls, texts and counts, and can be sent back."""
-    found = rows(traffic, provider, named=named)
-    problems = [(row.case, reply_problems(row)) for row in found]
+    results = rows(traffic, provider, named=named)
+    problems = [(row.case, reply_problems(row)) for row in results]
     assert problems
     assert [] == [pair for pair in problems if pair[1]]
 
@@ -51,9 +51,14 @@ def test_recorded_replies(traffic: Path, provider: str, named: bool) -> None:
 def test_settings_of_the_caller(traffic: Path, provider: str) -> None:
     """Every key of a request is content, or a setting that the provider's page lists."""
     page = "openai" if provider == "openai_compatible" else provider
-    found = SETTINGS.search((PAGES / f"{page}.md").read_text("utf-8"))
-    assert found
-    listed = {*re.findall(r"`(\w+)`", found[1]), *CONTENT_KEYS[provider], "text", "output_config"}
+    settings = SETTINGS.search((PAGES / f"{page}.md").read_text("utf-8"))
+    assert settings
+    listed = {
+        *re.findall(r"`(\w+)`", settings[1]),
+        *CONTENT_KEYS[provider],
+        "text",
+        "output_config",
+    }
     keys = {key for row in rows(traffic, provider) for key in row.request}
     keys = {spelled(key) for key in keys} if provider == "gemini" else keys
     assert set() == keys - listed
@@ -104,8 +109,8 @@ def test_a_request_that_is_refused() -> None:
 
 def test_a_key_in_no_list() -> None:
     """A value of a reply that is neither read, kept nor listed is a problem; one kept is none."""
-    kept = {**REPLY, "choices": [{**CHOICE, "weight": 7}]}
-    assert [] == reply_problems(made({"messages": [ASK]}, kept))
+    reply = {**REPLY, "choices": [{**CHOICE, "weight": 7}]}
+    assert [] == reply_problems(made({"messages": [ASK]}, reply))
 
 
 def test_rows(tmp_path: Path) -> None:
