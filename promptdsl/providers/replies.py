@@ -502,7 +502,7 @@ def _refuse(event: Param) -> None:
     errors = [failed[key] for key in keys if failed[key]]
     if errors or event.get("type") in ("error", "response.failed"):
         fix = "send the request again; reading.message has what came before"
-        raise DataError(f"the provider says: {[*errors, failed][0]}", fix=fix)
+        raise DataError(f"the provider sent an error: {[*errors, failed][0]}", fix=fix)
 
 
 def _interrupted(message: Message, tags: tuple[str, str] | None) -> Message:

@@ -152,9 +152,9 @@ def test_reasoning_without_a_question() -> None:
 MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
 
 
-BLANK = "hint: text block: only white space: left out"
+BLANK = "hint: text block: it is only white space, so it is left out"
 UNSIGNED = "hint: reasoning: not signed by this provider"
-REPLACED = "it has no UTF-8 form: U+FFFD is sent"
+REPLACED = "UTF-8 cannot encode it, so U+FFFD is sent"
 UNTAKEN = "its source or its media type is not taken"
 
 

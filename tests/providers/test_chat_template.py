@@ -527,11 +527,11 @@ def test_names() -> None:
         ),
         (
             say("system", "Be brief.", name="boss"),
-            ("name of a speaker", "there is no text of a speaker that could begin with it"),
+            ("name of a speaker", "the message has no text that could begin with the name"),
         ),
         (
             say("user", IMAGE, name="Bob"),
-            ("name of a speaker", "there is no text of a speaker that could begin with it"),
+            ("name of a speaker", "the message has no text that could begin with the name"),
         ),
     ],
     ids=["a text", "a system text", "a picture alone"],

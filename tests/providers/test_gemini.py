@@ -232,7 +232,7 @@ def test_addresses_of_the_model() -> None:
     picture = ImageBlock(media("file_id", UPLOADED))
     assert [("content", "image (file_id)")] == lost(HELLO, say("assistant", picture), HELLO)
     (loss,) = write(Prompt((HELLO, say("assistant", picture), HELLO)), OLDER)[1]
-    assert "what a model made is sent as bytes, never as an address" == loss.why
+    assert "Gemini takes a file that a model made as bytes only, not as an address" == loss.why
 
 
 def test_pictures_of_the_model() -> None:

@@ -182,7 +182,7 @@ def test_an_error_in_a_stream(what: str) -> None:
     event, text = REFUSED[what]
     reading = read_stream([CHUNK, event])
     error = raised(DataError, lambda: [*reading])
-    assert f"event 2 of the stream: the provider says: {text}" == error.what
+    assert f"event 2 of the stream: the provider sent an error: {text}" == error.what
     assert error.at[0].startswith(__file__)
     assert "Hi." == reading.message.text
 

@@ -30,7 +30,7 @@ every_target = folded("target", TARGETS)
 U, V, A, S = say("user", "u"), say("user", "v"), say("assistant", "a"), say("system", "s")
 CALL, ANSWER = say("assistant", call("c")), answer("c", "o")
 
-BLANK = ("hint", "text block", "only white space: left out")
+BLANK = ("hint", "text block", "it is only white space, so it is left out")
 FIRST = (
     *("hint", "the model speaks first"),
     "every API needs a user message first, so '.' is sent before it",

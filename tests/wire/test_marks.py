@@ -151,7 +151,7 @@ def test_whose_mark_it_is() -> None:
 @pytest.mark.parametrize(
     ("block", "sent_marks", "why"),
     [
-        (TextBlock(" ", "default"), [], ["only white space: left out", UNSENT]),
+        (TextBlock(" ", "default"), [], ["it is only white space, so it is left out", UNSENT]),
         (TextBlock("", "default"), [], [UNSENT]),
         (
             ImageBlock(media("gcs", "gs://a/b"), cache="default"),
@@ -200,7 +200,7 @@ def test_behind_what_is_not_sent(block: Any, sent_marks: object, why: list[str])
         (
             ToolResultBlock("c", (TextBlock(" ", "5m"),)),
             [],
-            ["only white space: left out", UNSENT],
+            ["it is only white space, so it is left out", UNSENT],
         ),
         (
             ToolResultBlock("c", (ToolUseBlock("d", "t", "{}", "5m"),), cache="5m"),

@@ -314,7 +314,7 @@ def test_signs() -> None:
 
 # Arguments.
 
-NO_TEXT = "no text: sent as {}"
+NO_TEXT = "they are blank, so {} is sent"
 
 
 @pytest.mark.parametrize(
@@ -343,8 +343,8 @@ def test_arguments(target: str, arguments: str, expected: object, losses: Any) -
     """Arguments are sent as an object; what is none stands in one as text, which is a hint."""
     why = {
         "no text": NO_TEXT,
-        "not a JSON object": "they are not a JSON object, so they are sent as text in one",
-        "it has no UTF-8": "it has no UTF-8 form: U+FFFD is sent",
+        "not a JSON object": "they are not a JSON object, so they are sent as a text in an object",
+        "it has no UTF-8": "UTF-8 cannot encode it, so U+FFFD is sent",
     }
     messages = (ASK, say("assistant", call("c", "t", arguments)), answer("c", "x"))
     (block,) = sent(target, *messages, tools=(tool("t"),))["messages"][1]["content"]
@@ -360,7 +360,7 @@ def test_arguments_as_text() -> None:
     (payload_call,) = sent(OPENAI, *messages, tools=(tool("t"),))["messages"][1]["tool_calls"]
     assert '{"a": "\ufffd\\ud800"}' == payload_call["function"]["arguments"]
     assert [
-        ("hint", "a lone surrogate in arguments", "it has no UTF-8 form: U+FFFD is sent")
+        ("hint", "a lone surrogate in arguments", "UTF-8 cannot encode it, so U+FFFD is sent")
     ] == lost(OPENAI, *messages, tools=(tool("t"),))
 
 
@@ -426,7 +426,7 @@ def test_the_arguments_of_a_free_tool(text: str) -> None:
 def test_a_lone_surrogate(target: str, odd: ToolDefinition) -> None:
     """What has no UTF-8 form in a tool is a hint at its line, and a whole pair is none."""
     valid_tool = ToolDefinition("t", "\U0001f600", {**OPEN, "title": "é"})
-    why = "it has no UTF-8 form: U+FFFD is sent"
+    why = "UTF-8 cannot encode it, so U+FFFD is sent"
     assert [("hint", "a lone surrogate in tool 't'", why, "tools/t", AT)] == told(
         target, tools=(odd,)
     )
@@ -522,7 +522,7 @@ NAMING = (OPENAI, RESPONSES, CONVERSE)
 )
 def test_a_lone_surrogate_in_a_form(target: str, output: OutputSchema) -> None:
     """What has no UTF-8 form in a form is a hint, and is sent as U+FFFD."""
-    what, why = "a lone surrogate in the output", "it has no UTF-8 form: U+FFFD is sent"
+    what, why = "a lone surrogate in the output", "UTF-8 cannot encode it, so U+FFFD is sent"
     assert ("hint", what, why, "output", None) in told(target, output=output)
     payload_text = str(sent(target, ASK, output=output))
     assert (True, False) == ("\ufffd" in payload_text, "\ud800" in payload_text)

@@ -102,6 +102,10 @@ def document_name(
 POINT = BEDROCK.mark
 """The key of a cache mark. At Converse, a mark is a separate block after the params it covers."""
 
+_REFUSED_MARK = (
+    "Converse refuses marks after videos, and after documents except PDF files for Claude"
+)
+
 
 def write_point_marks(request: Converse, tools: list[Param]) -> None:
     """Insert a block for each cache mark that the request may have, after the mark's param."""
@@ -111,8 +115,7 @@ def write_point_marks(request: Converse, tools: list[Param]) -> None:
     for mark in [*request.marks]:
         pdf = claude and mark.param.get("document", {}).get("format") == "pdf"
         if "video" in mark.param or ("document" in mark.param and not pdf):
-            why = "none may follow a video, or a document other than a PDF for Claude"
-            request.lose_mark(mark, why)
+            request.lose_mark(mark, _REFUSED_MARK)
             request.marks.remove(mark)
     write_marks(request, tools, lambda param, ttl: [param, {POINT: {"type": "default", **ttl}}])
 

@@ -153,8 +153,7 @@ def _separate_results(request: Converse, stop: int) -> None:
                 request.turn_losses.append(_with_message(request, inserted_hint, message_index))
             turns[-1:] = [with_results, answer, separate_turn]
             what = f"{', '.join(sorted(refused))} next to a tool result"
-            why = f"this model refuses it there: it has its own turn, after an answer {OPENING!r}"
-            refused_hint = hint("beside_tool_result", what, why)
+            refused_hint = hint("beside_tool_result", what, _WHY_SEPARATE)
             request.turn_losses.append(_with_message(request, refused_hint, message_index))
     if turns:
         request.counted += len(turns) - (stop - request.finished)
@@ -169,6 +168,9 @@ def _with_message(request: Converse, loss: Loss, message_index: int | None) -> L
     return attrs.evolve(loss, message=request.messages[message_index], at=(message_index,))
 
 
+_WHY_SEPARATE = (
+    f"this model refuses it there, so it is sent in a separate turn, after an answer {OPENING!r}"
+)
 _LONE_DOCUMENT = "a document without a text"
 _WHY_TEXT = f"it needs a text in the same message: {OPENING!r} is sent"
 

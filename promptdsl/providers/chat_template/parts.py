@@ -183,7 +183,7 @@ def mended_keys(request: Templated, location: Location, arguments: Param) -> Par
 
     rewrite([arguments], fitting)
     if changed_keys:
-        reason = "the template prints them in tags: mended"
+        reason = "the template prints them in tags, so '_' replaces some characters"
         request.hint(location, "mended_name", "names of arguments", reason)
     return arguments
 
@@ -205,9 +205,9 @@ def rewrite(
         if isinstance(container, list):
             container[:] = values = [new_value("", value) for value in container]
         else:
-            entries, counts = [*container.items()], Counter[str]()
+            pairs, counts = [*container.items()], Counter[str]()
             container.clear()
-            for key, value in entries:
+            for key, value in pairs:
                 free_key = stem = new_key(key)
                 while free_key in container:
                     counts[stem] += 1
@@ -234,7 +234,7 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
     rewrite([*messages, *tools], request.harmless, partial(_with_broken_tokens, request), media)
     if request.notes is not None:
         return  # this write is not for its losses
-    reason = "it is a token of the template: a backslash is put into it"
+    reason = "it is a control token of the template, so a backslash is put into it"
     for tool in request.prompt.tools:
         data = thawed({"schema": tool.input_schema, "more": tool.extra, "raw": tool.raw})
         if any(map(request.tokens.search, (tool.name, tool.description or "", *_strings(data)))):
@@ -375,7 +375,7 @@ def tools_of(request: Templated) -> list[Param]:
     """Return the tools of a request that the template prints."""
     if not request.abilities.tools:
         for tool in request.prompt.tools:
-            reason = "the template shows no tools"
+            reason = "the template prints no tools"
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
     tools = write_tools(request, ORIGIN, _write_tool, inner_key="function")

@@ -153,7 +153,7 @@ def _message_params(request: Templated, location: Location) -> list[Param]:
     if name is not None and message.role != "tool":
         name = utf8(name)
         texts = [param for param in params if param["type"] == "text"]
-        reason = "there is no text of a speaker that could begin with it"
+        reason = "the message has no text that could begin with the name"
         if message.role in ("user", "assistant") and texts:
             texts[0]["text"] = f"{title(name)}: {texts[0]['text']}"
             request.note_change(texts[0], texts[0], lead=len(f"{title(name)}: "))
@@ -195,7 +195,7 @@ def _media_param(request: Templated, location: Location, block: b.MediaBlock) ->
         return None
     part, address = part_and_address
     if request.tokens.search(address):
-        reason = "its address has a token of the template"
+        reason = "its address contains a control token of the template"
         lose_block(request, location, block, reason)
         return None
     _lose_mark(request, location, block)

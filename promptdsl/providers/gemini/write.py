@@ -281,7 +281,7 @@ def _attachment_part(request: Turns, location: Location, block: b.MediaBlock) ->
 
 
 _REFUSED_SOURCE = "its source or its media type is not taken; an address must show its type"
-_REFUSED_ADDRESS = "what a model made is sent as bytes, never as an address"
+_REFUSED_ADDRESS = "Gemini takes a file that a model made as bytes only, not as an address"
 
 
 def _lose_attachment(request: Turns, location: Location, block: b.MediaBlock, reason: str) -> None:
@@ -346,8 +346,7 @@ def _response(
         request.note_change(texts[0], recorded)
         return recorded
     if recorded:
-        reason = "its key '$ref' would be taken for the name of an attachment: sent as text"
-        request.hint(location, "result_as_text", "a result as an object", reason)
+        request.hint(location, "result_as_text", "a result as an object", _WHY_TEXT)
     text = joined_texts("\n\n", texts, request.notes)
     if block.is_error and not text.strip():
         text = utf8((block.error_type or "").strip()) or "error"
@@ -355,6 +354,8 @@ def _response(
         return {}
     return {_RESPONSE_KEYS[block.is_error]: text}
 
+
+_WHY_TEXT = "Gemini would take its key '$ref' for the name of an attachment, so it is sent as text"
 
 _RESPONSE_KEYS = {False: "output", True: "error"}
 """The key of a response, by whether the call failed."""

@@ -234,7 +234,7 @@ def _send_keys(
             message_param[key] = [*earlier, *value]
             continue
         if earlier is not None and earlier != value:
-            why = "an answer has one value for this key, and a later one is sent"
+            why = "an answer can have one value for this key, so only the last value is sent"
             request.lose(location, "content", f"key {key!r}", why)
         message_param[key] = value
     if ORIGIN_KEY in block.extra:

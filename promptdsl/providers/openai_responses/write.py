@@ -152,7 +152,7 @@ def _write_message(request: Items, location: Location) -> None:
     draft = ContentDraft(location)
     _write_blocks(request, draft, message.content)
     _send_parts(request, draft)
-    _drop_reasoning(request, draft, "the item that it produced is missing")
+    _drop_reasoning(request, draft, "the service refuses it without the item that it produced")
 
 
 def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
@@ -199,7 +199,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
     if location.message.role == "assistant":
         binds = request.facts.reasoning_back == "never"
         if binds and not keeps_id(request, "message", draft.origin, draft.pending_ids):
-            _drop_reasoning(request, draft, "the text after it has no id of the service")
+            _drop_reasoning(request, draft, "the text after it is sent without its id")
         _send_reasoning(request, draft)
         annotated, draft.annotated = draft.annotated, []
         recorded_keys = identity(request, "message", draft.origin)
@@ -209,7 +209,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
             request.payload_messages.append({**item, "role": "assistant", "content": recorded})
             return
         for block in annotated:
-            reason = "they belong to the message they came in"
+            reason = "they are sent only in the message in which they were recorded"
             request.hint(location, "unsent_key", "annotations", reason, at=block)
         for part in parts:
             if part.get("annotations"):

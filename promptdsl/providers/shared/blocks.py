@@ -107,7 +107,7 @@ def arguments_of(request: Request, location: Location, block: ToolUseBlock) -> P
     text = block.arguments
     arguments = read_json(text if has_arguments(request, location, block) else "{}")
     if not isinstance(arguments, dict):
-        why = "they are not a JSON object, so they are sent as text in one"
+        why = "they are not a JSON object, so they are sent as a text in an object"
         request.hint(location, "mended_arguments", "arguments of a call", why)
         return {"arguments": utf8(text)}
     if ("\\u" in text or not text.isascii()) and _SURROGATE.search(text):
@@ -125,7 +125,8 @@ def has_arguments(request: Request, location: Location, block: ToolUseBlock) -> 
     next request (vllm-project/vllm#19419). So the caller sends ``{}``, like Pydantic AI 2.68.
     """
     if is_blank(block.arguments):
-        request.hint(location, "mended_arguments", "arguments of a call", "no text: sent as {}")
+        why = "they are blank, so {} is sent"
+        request.hint(location, "mended_arguments", "arguments of a call", why)
         return False
     return True
 
@@ -326,7 +327,8 @@ def left_out_as_blank(request: Request, location: Location, block: TextBlock) ->
     if not is_blank(block.text):
         return False
     if block.text:
-        request.hint(location, "white_space", "text block", "only white space: left out")
+        why = "it is only white space, so it is left out"
+        request.hint(location, "white_space", "text block", why)
     return True
 
 

@@ -623,7 +623,7 @@ class Request:
 
     def lose_surrogate(self, subject: Subject, what: str) -> None:
         """Record a hint: U+FFFD is sent for a lone surrogate in ``what``."""
-        why = "it has no UTF-8 form: U+FFFD is sent"
+        why = "UTF-8 cannot encode it, so U+FFFD is sent"
         self.hint(subject, "lone_surrogate", f"a lone surrogate in {what}", why)
 
 
