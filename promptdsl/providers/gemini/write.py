@@ -94,6 +94,7 @@ _DIALECT = Dialect(
 _ROLES = {"user": "user", "assistant": "model"}
 
 _PART_KEYS = ("part_metadata",)
+"""The keys in ``extra`` of any block that are keys of its part."""
 _TEXT_KEYS = (*_PART_KEYS, "speech_metadata")
 _MEDIA_KEYS = (
     *(*_PART_KEYS, "media_resolution", "media_processing", "video_metadata", "audio_metadata"),
@@ -103,6 +104,7 @@ _RESULT_KEYS = ("will_continue", "scheduling")
 """The keys in the ``extra`` of a result that belong into its ``function_response``."""
 
 _OPAQUE_KEYS = {*OPAQUE, *_PART_KEYS, "thought", SIGNATURE}
+"""The keys of an unknown part that is sent unchanged."""
 
 _PLAIN_TEXT: Mapping[str, tuple[str, ...]] = {"text": (), "reasoning": ()}
 _MEDIA = ("image", "audio", "video", "document")
@@ -165,7 +167,7 @@ def write(
 def _finish_turns(request: Contents, stop: int) -> None:
     """Replace the turns before the index ``stop`` by Gemini's contents.
 
-    The first call of a step gets a signature, and results come in the order of their calls.
+    The first call of an answer gets a signature, and results come in the order of their calls.
     """
     turns = request.payload_messages
     for index in range(request.finished, stop):

@@ -214,15 +214,13 @@ def _write_message(request: ChatRequest, location: Location) -> None:
             request.hint(location, "speaker_name", "name of a speaker", _NO_NAME)
         request.leading_parts += parts
         return
-    message_param: Param = {"role": role, "content": content_of(request, location, parts)}
-    _add_keys_of_message(request, location, message_param)
+    param: Param = {"role": role, "content": content_of(request, location, parts)}
+    _add_keys_of_message(request, location, param)
     if is_leading and request.facts.behind is not None:
         # Behind a gateway, a leading instruction comes before events.
-        request.payload_messages.insert(
-            first_of_conversation(request.payload_messages), message_param
-        )
+        request.payload_messages.insert(first_of_conversation(request.payload_messages), param)
     else:
-        request.payload_messages.append(message_param)
+        request.payload_messages.append(param)
 
 
 def _write_answer(request: ChatRequest, location: Location, parts: list[Param]) -> None:
@@ -231,37 +229,33 @@ def _write_answer(request: ChatRequest, location: Location, parts: list[Param]) 
     calls = [part for part in parts if part["type"] in _CALLS]
     keys: Param = {}
     send_reasoning(request, location, texts, keys, calls=bool(calls))
-    message_param: Param = {"role": "assistant", "content": None, **keys}
+    param: Param = {"role": "assistant", "content": None, **keys}
     if texts:
-        message_param["content"] = content_of(request, location, texts)
+        param["content"] = content_of(request, location, texts)
     elif keys and not parts:
-        message_param["content"] = ""
+        param["content"] = ""
     elif not parts:
         return
     if calls:
-        message_param["tool_calls"] = calls
+        param["tool_calls"] = calls
     for part in parts:
         if part["type"] == AUDIO:
-            message_param["audio"] = part["audio"]
-            request.note_change(part, message_param["audio"])
-    _add_keys_of_message(request, location, message_param)
-    request.payload_messages.append(message_param)
+            param["audio"] = part["audio"]
+            request.note_change(part, param["audio"])
+    _add_keys_of_message(request, location, param)
+    request.payload_messages.append(param)
 
 
-def _add_keys_of_message(request: ChatRequest, location: Location, message_param: Param) -> None:
+def _add_keys_of_message(request: ChatRequest, location: Location, param: Param) -> None:
     """Add the signatures of a message's texts, its cache mark and the name of its speaker."""
-    signatures, fields = request.text_signatures, message_param.get(FIELDS, EMPTY)
-    if (
-        len(signatures) == 1
-        and isinstance(message_param["content"], str)
-        and SIGNATURES not in fields
-    ):
-        message_param[FIELDS] = {**fields, SIGNATURES: signatures}
+    signatures, fields = request.text_signatures, param.get(FIELDS, EMPTY)
+    if len(signatures) == 1 and isinstance(param["content"], str) and SIGNATURES not in fields:
+        param[FIELDS] = {**fields, SIGNATURES: signatures}
     elif signatures:
         why = "only an answer with one text has a field for it"
         request.lose(location, "content", "the signature of a text", why)
     if request.message_mark:
-        marked(request, location, request.message_mark, message_param)
+        marked(request, location, request.message_mark, param)
     name = location.message._details.name
     if not name:
         return
@@ -270,7 +264,7 @@ def _add_keys_of_message(request: ChatRequest, location: Location, message_param
     elif not _SPEAKER.fullmatch(name):
         request.hint(location, "speaker_name", "name of a speaker", _REFUSED_NAME)
     else:
-        message_param["name"] = name
+        param["name"] = name
 
 
 def _send_moved_files(request: ChatRequest) -> None:
@@ -298,11 +292,11 @@ _WHY_ANSWERED = (
 def _answer_results(request: ChatRequest) -> None:
     """Insert an answer between results and a user message: the server refuses this order."""
     params: list[Param] = []
-    for message_param in request.payload_messages:
-        if params and params[-1]["role"] == "tool" and message_param["role"] == "user":
+    for param in request.payload_messages:
+        if params and params[-1]["role"] == "tool" and param["role"] == "user":
             params.append({"role": "assistant", "content": OPENING})
             request.losses.append(hint("inserted_text", "a user after results", _WHY_ANSWERED))
-        params.append(message_param)
+        params.append(param)
     request.payload_messages = params
 
 
@@ -470,22 +464,22 @@ def _write_result(request: ChatRequest, location: Location, block: ToolResultBlo
         reason = "Chat has no such flag, so the text says it"
         request.hint(location, "error_flag", "the error flag of a result", reason)
         add_error_text(request, parts, block.error_type or "unknown", kind="text")
-    message_param: Param = {"role": "tool", "tool_call_id": id}
-    _mark_result(request, location, block, message_param, parts=parts, mark_count=mark_count)
+    param: Param = {"role": "tool", "tool_call_id": id}
+    _mark_result(request, location, block, param, parts=parts, mark_count=mark_count)
     lose_keys(request, location, block)
-    message_param["content"] = content_of(request, location.with_role("result"), parts)
+    param["content"] = content_of(request, location.with_role("result"), parts)
     name = _name_of_result(request, location, block, id)
     if name:
-        message_param["name"] = request.clean(location, name, "the name of a tool")
-    request.payload_messages.append(message_param)
-    request.note(location, block, message_param)
+        param["name"] = request.clean(location, name, "the name of a tool")
+    request.payload_messages.append(param)
+    request.note(location, block, param)
 
 
 def _mark_result(
     request: ChatRequest,
     location: Location,
     block: ToolResultBlock,
-    message_param: Param,
+    param: Param,
     *,
     parts: list[Param],
     mark_count: int,
@@ -504,7 +498,7 @@ def _mark_result(
         cache = longest_mark(request, mark_count, cache)
         for part in parts:
             part.pop(MARK, None)
-    marked(request, location, cache, message_param)
+    marked(request, location, cache, param)
 
 
 def _name_of_result(

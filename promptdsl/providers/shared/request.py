@@ -464,7 +464,7 @@ class Request:
     offered_tools: set[str] = attrs.field(factory=new_set)
     """The names of the tools that are sent."""
     block_index: int | None = None
-    """The index of the block that is written, ``None`` outside of blocks."""
+    """The index of the block that is being written, ``None`` outside of blocks."""
     result_index: int | None = None
     """The index of the result that contains the block, ``None`` outside of results."""
     moved_files: list[MovedFile] = attrs.field(factory=new_list)
