@@ -41,7 +41,7 @@ OPENED = ("user", [{"type": "text", "text": "."}])
 """The user's turn before a model that speaks first."""
 
 
-def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+def payload_turns(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the turns as (role, blocks), losses and what opens a conversation aside."""
     turns = write(whole(messages), facts)[0]["messages"]
     return unopened(((turn["role"], turn["content"]) for turn in turns), OPENED)
@@ -85,7 +85,9 @@ HELLO = say("user", "Hello.")
 def test_marks_before_a_result() -> None:
     """A result has the marks inside it, and leaves those before it where they are."""
     results = say("tool", ToolResultBlock("b", (marked("x", "5m"),)), ToolResultBlock("c", "y"))
-    wire = sent(say("user", marked("q", "1h")), say("assistant", call("b"), call("c")), results)
+    wire = payload_turns(
+        say("user", marked("q", "1h")), say("assistant", call("b"), call("c")), results
+    )
     five = {"cache_control": {"type": "ephemeral", "ttl": "5m"}}
     assert [
         ("user", [text("q", **HOUR)]),
@@ -127,7 +129,7 @@ def test_bound_reasoning(index: int, extra: tuple[Message, ...], are_sent: list[
     """Request-only content drops the reasoning that is bound to bytes it changes."""
     turns = [HELLO, say("assistant", SIGNED, "Rain."), HELLO]
     turns += [say("assistant", SIGNED, call("a")), answer("a", "x")]
-    wire = sent(*turns[:index], *extra, *turns[index:], facts=BINDING)
+    wire = payload_turns(*turns[:index], *extra, *turns[index:], facts=BINDING)
     assert are_sent == [THINKING in blocks for role, blocks in wire if role == "assistant"]
 
 
@@ -135,7 +137,8 @@ def test_bound_redacted_reasoning() -> None:
     """Reasoning that the service encrypted is bound to the bytes before it, too."""
     answer_message = say("assistant", REDACTED, "Rain.")
     wire = [
-        sent(HELLO, answer_message, REQUEST, HELLO, facts=facts)[1][1] for facts in (ABLE, BINDING)
+        payload_turns(HELLO, answer_message, REQUEST, HELLO, facts=facts)[1][1]
+        for facts in (ABLE, BINDING)
     ]
     encrypted = {"type": "redacted_thinking", "data": "ZW5j"}
     assert [[encrypted, text("Rain.")], [text("Rain.")]] == wire
@@ -143,7 +146,7 @@ def test_bound_redacted_reasoning() -> None:
 
 def test_reasoning_without_a_question() -> None:
     """Without a user turn, request-only content drops all reasoning of a model that binds it."""
-    wire = sent(say("assistant", SIGNED, "Rain."), REQUEST, facts=BINDING)
+    wire = payload_turns(say("assistant", SIGNED, "Rain."), REQUEST, facts=BINDING)
     assert ("assistant", [text("Rain.")]) == wire[0]
 
 
@@ -871,7 +874,7 @@ def test_keys(role: Any, block: Block, sent_keys: list[str]) -> None:
     """Of its further keys a block is sent with those it has here, each other one is a hint."""
     before = (say("assistant", call("a", "f")),) if isinstance(block, ToolResultBlock) else ()
     messages = (*before, say(role, block), ASK)
-    wire, losses = sent(*messages)[len(before)][1][0], lost(*messages)
+    wire, losses = payload_turns(*messages)[len(before)][1][0], lost(*messages)
     keys = {**_KEYS, "context": "a\ufffd"}
     assert {key: keys[key] for key in sent_keys} == {key: wire[key] for key in wire if key in keys}
     hinted_keys = [key for key in keys if key not in (*sent_keys, "item", "none")]
@@ -882,7 +885,7 @@ def test_keys_without_a_value() -> None:
     """A key without a value is not sent, and nothing of it is lost."""
     message = say("assistant", TextBlock("x", extra={"citations": None, "own": None}))
     assert ([("assistant", [text("x")]), ("user", [text("Hello.")])], []) == (
-        sent(message, HELLO),
+        payload_turns(message, HELLO),
         lost(message, HELLO),
     )
 
@@ -950,7 +953,7 @@ def test_an_unknown_block_on_either_side() -> None:
         say("user", UnknownBlock(block, "anthropic")),
         say("assistant", UnknownBlock(block, "anthropic"), "x"),
     ]
-    assert [("user", [block]), ("assistant", [block, text("x")])] == sent(*messages)
+    assert [("user", [block]), ("assistant", [block, text("x")])] == payload_turns(*messages)
 
 
 ADDED = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "f"}}
@@ -981,7 +984,7 @@ def test_changes_of_the_tools_elsewhere(messages: list[Message], facts: ModelFac
     """A change of the tools that is not taken is a loss of content; the text beside it is sent."""
     plain = [message if message is HELLO else RULE for message in messages]
     kinds = [kind for kind, _ in lost(*messages, facts=facts)]
-    assert sent(*plain, facts=facts) == sent(*messages, facts=facts)
+    assert payload_turns(*plain, facts=facts) == payload_turns(*messages, facts=facts)
     assert 1 == kinds.count("content")
 
 
@@ -989,7 +992,7 @@ def test_the_mark_of_an_unknown_block() -> None:
     """The mark of a block that nobody knows is lost where a model takes none."""
     message = say("user", UnknownBlock({"type": "hologram", **MARK}, "anthropic"))
     assert ([("user", [{"type": "hologram"}])], [("hint", "cache mark")]) == (
-        sent(message, facts=UNWRITTEN),
+        payload_turns(message, facts=UNWRITTEN),
         lost(message, facts=UNWRITTEN),
     )
 
@@ -1029,7 +1032,7 @@ def test_thoughts_that_others_stored(what: str) -> None:
 def test_texts_are_documents(media_type: str) -> None:
     """Whatever is text is sent as a text document."""
     block = DocumentBlock(media("base64", "e30=", media_type))
-    ((_, content),) = sent(say("user", block))
+    ((_, content),) = payload_turns(say("user", block))
     assert {"type": "text", "media_type": "text/plain", "data": "{}"} == content[0]["source"]
 
 
@@ -1038,7 +1041,7 @@ def test_an_instruction_behind_a_result(takes_it: bool, role: str) -> None:
     """A model that takes an instruction for a tool's output gets it as text of the user."""
     facts = ModelFacts(provider="anthropic", instructions=True, result_instructions=takes_it)
     messages = (ASK, say("assistant", call("a")), answer("a", "rain"), say("developer", "Go on."))
-    assert role == sent(*messages, facts=facts)[-1][0]
+    assert role == payload_turns(*messages, facts=facts)[-1][0]
 
 
 def test_reasoning_with_request_only_content_in_its_turn() -> None:
@@ -1046,7 +1049,7 @@ def test_reasoning_with_request_only_content_in_its_turn() -> None:
     said = say("assistant", SIGNED, call("a"))
     kinds: list[Any] = ["mixed", "trailed"]
     found = [
-        len(sent(say("user", "q", kind=kind), said, answer("a", "r"), facts=BINDING)[1][1])
+        len(payload_turns(say("user", "q", kind=kind), said, answer("a", "r"), facts=BINDING)[1][1])
         for kind in kinds
     ]
     assert [2, 1] == found

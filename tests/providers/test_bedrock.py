@@ -42,7 +42,7 @@ HOUR = {"cachePoint": {"type": "default", "ttl": "1h"}}
 ASSESSED = {"guardContent": {"text": {"text": "x"}}}
 
 
-def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+def payload_turns(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the turns on the wire as (role, blocks), losses aside."""
     turns: Any = write(whole(messages), facts)[0]["messages"]
     return [(turn["role"], turn["content"]) for turn in turns]
@@ -110,7 +110,7 @@ FENCED = text("<developer>\nUse feet.\n</developer>")
 def test_never_a_system_role() -> None:
     """The role system is not sent, whatever the model takes elsewhere: the service refuses it."""
     native = attrs.evolve(CLAUDE, instructions=True)
-    assert ("user", [text("Hello."), FENCED]) == sent(HELLO, RULE, facts=native)[0]
+    assert ("user", [text("Hello."), FENCED]) == payload_turns(HELLO, RULE, facts=native)[0]
 
 
 # Calls and results.
@@ -171,7 +171,7 @@ def test_output_of_a_model_without() -> None:
 
 def attached(block: Any, facts: ModelFacts = ABLE) -> Any:
     """Return what an attachment beside a text is on the wire."""
-    return sent(say("user", "x", block), facts=facts)[0][1][1:]
+    return payload_turns(say("user", "x", block), facts=facts)[0][1][1:]
 
 
 OFFICE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -308,8 +308,8 @@ def test_limits_of_a_message() -> None:
         say("assistant", call("a")),
         answer("a", *[PICTURE] * 21),
     )
-    kinds = [[kind for block in blocks for kind in block] for _, blocks in sent(*messages)]
-    inner = sent(*messages)[2][1][0]["toolResult"]["content"]
+    kinds = [[kind for block in blocks for kind in block] for _, blocks in payload_turns(*messages)]
+    inner = payload_turns(*messages)[2][1][0]["toolResult"]["content"]
     counts = kinds[0].count("image"), kinds[0].count("document"), len(inner)
     losses = ["image"] * 4 + ["document"] + ["image"]
     lost_kinds = [what.partition(" ")[0] for kind, what in lost(*messages) if kind == "content"]
@@ -333,7 +333,9 @@ def test_document_names(titles: list[str | None], names: list[str], hints: int) 
     pages = [DocumentBlock(media("base64", PDF, "application/pdf"), title=t) for t in titles]
     page_messages = [say("user", "x", page) for page in pages]
     payload_names = [
-        block["document"]["name"] for block in sent(*page_messages)[0][1] if "document" in block
+        block["document"]["name"]
+        for block in payload_turns(*page_messages)[0][1]
+        if "document" in block
     ]
     assert (names, [("hint", "title of a document")] * hints) == (
         payload_names,
@@ -356,7 +358,7 @@ PAGE = DocumentBlock(media("base64", PDF, "application/pdf"))
 )
 def test_a_text_beside_documents(messages: list[Message], kinds: list[str]) -> None:
     """A document with no text before it or in its message gets one beside it."""
-    assert kinds == [kind for block in sent(*messages)[0][1] for kind in block]
+    assert kinds == [kind for block in payload_turns(*messages)[0][1] for kind in block]
 
 
 def test_a_text_beside_documents_is_told() -> None:
@@ -380,9 +382,10 @@ def test_beside_results(model: str, block: Any, losses: list[str]) -> None:
     messages = (HELLO, CALLED, answer("a", "x"), say("user", "x", block))
     assert losses == [what for _, what in lost(*messages, facts=facts) if "next to" in what]
     turns = [
-        [kind for param in content for kind in param] for _, content in sent(*messages, facts=facts)
+        [kind for param in content for kind in param]
+        for _, content in payload_turns(*messages, facts=facts)
     ]
-    kind = next(iter(sent(say("user", block), facts=facts)[0][1][0]))
+    kind = next(iter(payload_turns(say("user", block), facts=facts)[0][1][0]))
     results = (
         [["toolResult"], ["text"], ["text", kind]] if losses else [["toolResult", "text", kind]]
     )
@@ -415,8 +418,8 @@ def test_beside_results_only_from_there_on() -> None:
     facts = facts_for("us.anthropic.claude-opus-5-5", "bedrock")
     before = (HELLO, CALLED, answer("a", "x"), say("user", "Look."))
     shorter, longer = (
-        sent(*before, facts=facts),
-        sent(*before, say("user", "Read.", PAGE), facts=facts),
+        payload_turns(*before, facts=facts),
+        payload_turns(*before, say("user", "Read.", PAGE), facts=facts),
     )
     assert shorter == longer[: len(shorter)]
     assert [("assistant", [{"text": "."}])] == longer[len(shorter) : -1]
@@ -427,7 +430,10 @@ def test_an_unknown_file_leaves_its_result() -> None:
     data = {"document": {"name": "D", "format": "txt", "source": {"bytes": "eA=="}}}
     facts = attrs.evolve(ABLE, result_media=())
     messages = (HELLO, CALLED, answer("a", UnknownBlock(data, "bedrock")))
-    kinds = [[key for param in turn for key in param] for _, turn in sent(*messages, facts=facts)]
+    kinds = [
+        [key for param in turn for key in param]
+        for _, turn in payload_turns(*messages, facts=facts)
+    ]
     assert ["toolResult", "text", "document"] == kinds[2]
 
 
@@ -440,8 +446,8 @@ THOUGHT = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c
 def test_bound_reasoning() -> None:
     """Request-only content drops the reasoning that is bound to bytes it changes."""
     turns = (HELLO, say("assistant", SIGNED, "Rain."), REQUEST, HELLO)
-    assert ("assistant", [text("Rain.")]) == sent(*turns, facts=BINDING)[1]
-    assert ("assistant", [THOUGHT, text("Rain.")]) == sent(*turns, facts=CLAUDE)[1]
+    assert ("assistant", [text("Rain.")]) == payload_turns(*turns, facts=BINDING)[1]
+    assert ("assistant", [THOUGHT, text("Rain.")]) == payload_turns(*turns, facts=CLAUDE)[1]
 
 
 # Cache marks.
@@ -477,7 +483,7 @@ def test_marks_behind_media(block: Any, facts: ModelFacts, kinds: list[str]) -> 
     """Behind documents and videos a mark is refused, a PDF for Claude apart: a hint."""
     message = say("user", "x", block)
     expected = [] if "cachePoint" in kinds else [("hint", "cache mark")]
-    kinds_in_payload = [kind for wire in sent(message, facts=facts)[0][1] for kind in wire]
+    kinds_in_payload = [kind for wire in payload_turns(message, facts=facts)[0][1] for kind in wire]
     assert (kinds, expected) == (kinds_in_payload, lost(message, facts=facts))
 
 
@@ -668,7 +674,10 @@ def test_blocks_of_another_place_in_results(data: dict[str, Any]) -> None:
     """So is one that a result may not hold."""
     block = ToolResultBlock("a", (TextBlock("x"), UnknownBlock(data, "bedrock")))
     losses = [loss for loss in lost(HELLO, CALLED, say("tool", block)) if loss[0] == "content"]
-    assert ([result("a", "x")], 1) == (sent(HELLO, CALLED, say("tool", block))[2][1], len(losses))
+    assert ([result("a", "x")], 1) == (
+        payload_turns(HELLO, CALLED, say("tool", block))[2][1],
+        len(losses),
+    )
 
 
 def test_guarded_system_comes_back() -> None:
@@ -697,7 +706,7 @@ def test_a_format_that_cannot_be_sent() -> None:
     wire = [("user", [{"image": {"format": "jpeg", "source": {"bytes": b"\0"}}}])]
     assert (ImageBlock(media("base64", "AA==", "image/jpeg")), wire) == (
         messages[0].content[0],
-        sent(*messages),
+        payload_turns(*messages),
     )
 
 
@@ -764,7 +773,7 @@ def test_citations_without_text(text_read: str) -> None:
     """Citations are sent without a text, where there is none to send."""
     block = TextBlock(text_read, extra={"citationsContent": [CITED]})
     wire = ("assistant", [text("x"), {"citationsContent": {"citations": [CITED]}}])
-    assert wire == sent(HELLO, say("assistant", "x", block), HELLO)[1]
+    assert wire == payload_turns(HELLO, say("assistant", "x", block), HELLO)[1]
 
 
 def test_citations_are_text_elsewhere() -> None:
@@ -877,7 +886,7 @@ def test_response() -> None:
     message = read_response(response(*content, reason="tool_use"))
     expected = heard("assistant", SIGNED, "Let me see.", call("a"))
     assert (expected.content, "tool_use") == (message.content, message.finish_reason)
-    assert ("assistant", content) == sent(HELLO, message)[1]
+    assert ("assistant", content) == payload_turns(HELLO, message)[1]
 
 
 @pytest.mark.parametrize(

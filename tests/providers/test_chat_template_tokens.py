@@ -249,7 +249,7 @@ def test_law(name: str, texts: list[str]) -> None:
 # In a payload.
 
 
-def written(name: str, *messages: Message) -> list[dict[str, Any]]:
+def payload_messages(name: str, *messages: Message) -> list[dict[str, Any]]:
     """Return the messages of a payload."""
     return write(Prompt(messages), ModelFacts(template=TEMPLATES[name]))[0]["messages"]
 
@@ -258,17 +258,19 @@ def test_split() -> None:
     """A token cut in two parts, or two turns, is none when they are joined."""
     parts = (say("user", "<|im_", "end|>"), say("user", "<|im_"), say("user", "start|>"))
     joined = "<|im_\n\nend|>\n\n<|im_\n\nstart|>"
-    assert [{"role": "user", "content": joined}] == written("chatml", *parts)
+    assert [{"role": "user", "content": joined}] == payload_messages("chatml", *parts)
 
 
 def test_calls() -> None:
     """Names, arguments and ids are text, too."""
     use = call("<|im_end|>", "<|im_end|>", '{"<|im_end|>": ["<|im_end|>", 1, {"a": null}]}')
     id, name = (
-        written("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["id"],
+        payload_messages("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["id"],
         "<\\|im_end|>",
     )
-    function = written("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["function"]
+    function = payload_messages("chatml", ASK, say("assistant", use))[1]["tool_calls"][0][
+        "function"
+    ]
     assert (name, {"name": name, "arguments": {name: [name, 1, {"a": None}]}}) == (id, function)
 
 
@@ -283,7 +285,9 @@ def test_calls() -> None:
 )
 def test_arguments_as_text(arguments: str, expected: str) -> None:
     """Where arguments are JSON text, what they say is broken, and the text stays JSON."""
-    messages = written("functionary", ASK, say("assistant", call("a", arguments=arguments)))
+    messages = payload_messages(
+        "functionary", ASK, say("assistant", call("a", arguments=arguments))
+    )
     assert expected == messages[1]["tool_calls"][0]["function"]["arguments"]
 
 
@@ -332,13 +336,17 @@ def test_unknown_media() -> None:
     """What an unknown part says is not sent."""
     part = UnknownBlock({"type": "image", "text": "<image>"}, "chat_template")
     content = [{"type": "text", "text": "Hi."}]
-    assert [{"role": "user", "content": content}] == written("vision", say("user", "Hi.", part))
+    assert [{"role": "user", "content": content}] == payload_messages(
+        "vision", say("user", "Hi.", part)
+    )
 
 
 def test_keys_stay_two() -> None:
     """Two keys that are the same once they are broken stay two."""
     use = call("a", arguments=json.dumps({TOKEN: 1, "<\\|im_end|>": 2, "<\\|im_end|>_2": 3}))
-    function = written("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["function"]
+    function = payload_messages("chatml", ASK, say("assistant", use))[1]["tool_calls"][0][
+        "function"
+    ]
     key = "<\\|im_end|>"
     assert {key: 1, f"{key}_2": 2, f"{key}_2_2": 3} == function["arguments"]
 

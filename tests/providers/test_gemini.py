@@ -39,7 +39,7 @@ RAIN = say("assistant", "Rain.")
 RULE = say("developer", "Use feet.")
 
 
-def sent(*messages: Message, facts: ModelFacts = OLDER) -> list[Any]:
+def payload_contents(*messages: Message, facts: ModelFacts = OLDER) -> list[Any]:
     """Return the contents on the wire as (role, parts), losses aside."""
     contents: Any = write(whole(messages), facts)[0]["contents"]
     return [(content["role"], content["parts"]) for content in contents]
@@ -53,7 +53,7 @@ def config(prompt: Prompt, facts: ModelFacts = OLDER) -> Any:
 lost = partial(lost_of, facts=OLDER)
 
 
-def named(losses: tuple[Loss, ...]) -> list[tuple[str, str]]:
+def kinds_and_names(losses: tuple[Loss, ...]) -> list[tuple[str, str]]:
     """Return kind and subject of losses."""
     return [(loss.kind, loss.what) for loss in losses]
 
@@ -113,7 +113,7 @@ def as_json(text: str) -> TextBlock:
 def test_objects_as_results(text: str, is_error: bool, response: object) -> None:
     """A result that was recorded as an object is one again."""
     block = ToolResultBlock("a", (as_json(text),), is_error=is_error)
-    wire = sent(HELLO, say("assistant", call("a")), say("tool", block))
+    wire = payload_contents(HELLO, say("assistant", call("a")), say("tool", block))
     assert response == wire[2][1][0]["function_response"]["response"]
 
 
@@ -121,7 +121,7 @@ def test_reference_in_a_result() -> None:
     """An object that names something it does not hold stays text, a hint."""
     block = ToolResultBlock("a", (as_json('{"a": [{"$ref": "x"}]}'),))
     messages = (HELLO, say("assistant", call("a")), say("tool", block))
-    response = sent(*messages)[2][1][0]["function_response"]["response"]
+    response = payload_contents(*messages)[2][1][0]["function_response"]["response"]
     expected = ({"output": '{"a": [{"$ref": "x"}]}'}, [("hint", "a result as an object")])
     assert expected == (response, lost(*messages))
 
@@ -129,7 +129,7 @@ def test_reference_in_a_result() -> None:
 def test_result_of_no_call() -> None:
     """A result that answers nothing has the name it came with, and no result is without one."""
     blocks = (ToolResultBlock("a", name="f"), ToolResultBlock("b"))
-    wire = sent(HELLO, say("tool", *blocks))
+    wire = payload_contents(HELLO, say("tool", *blocks))
     names = [part["function_response"]["name"] for part in wire[0][1]]
     assert ["f", "_"] == names
 
@@ -142,7 +142,7 @@ def test_title_in_a_result() -> None:
     """An attachment of a result has its title, by which its object may name it."""
     titled = ImageBlock(PICTURE.source, title="dot.png")
     messages = (HELLO, say("assistant", SIGNED_CALL), answer("b", titled))
-    (part,) = sent(*messages, facts=CONTINUING)[2][1][0]["function_response"]["parts"]
+    (part,) = payload_contents(*messages, facts=CONTINUING)[2][1][0]["function_response"]["parts"]
     expected = {"inline_data": {**INLINE["inline_data"], "display_name": "dot.png"}}
     assert (expected, []) == (part, lost(*messages, facts=CONTINUING))
 
@@ -169,7 +169,7 @@ def test_files_that_leave_a_result(
     """What a result cannot hold is in the next user turn; what no turn can hold is lost."""
     messages = (HELLO, say("assistant", call("a")), answer("a", block))
     assert expected in lost(*messages, facts=facts)
-    assert 3 + (expected[0] == "hint") == len(sent(*messages, facts=facts))
+    assert 3 + (expected[0] == "hint") == len(payload_contents(*messages, facts=facts))
 
 
 LOOK_UP = ToolDefinition("look up", "Looks.", {"type": "object"})
@@ -193,7 +193,7 @@ def test_choice_without_functions(choice: str) -> None:
     """Only functions can be chosen, the service's own tools cannot."""
     payload, losses = write(Prompt((HELLO,), (SEARCH,), choice), OLDER)
     expected: Any = ({"tools": [{"google_search": {}}]}, [("hint", f"tool_choice {choice!r}")])
-    assert expected == (payload["config"], named(losses))
+    assert expected == (payload["config"], kinds_and_names(losses))
 
 
 # Media.
@@ -238,7 +238,9 @@ def test_addresses_of_the_model() -> None:
 def test_pictures_of_the_model() -> None:
     """A picture the model made is sent back with its signature."""
     picture = ImageBlock(media("base64", PNG, "image/png"), extra=SIGNED)
-    assert ("model", [{**INLINE, **SIGNED}]) == sent(HELLO, say("assistant", picture), HELLO)[1]
+    assert ("model", [{**INLINE, **SIGNED}]) == payload_contents(
+        HELLO, say("assistant", picture), HELLO
+    )[1]
 
 
 # Thoughts and signatures.
@@ -250,7 +252,7 @@ THINKING = {"text": "Hm.", "thought": True, **SIGNED}
 def test_thoughts_keep_their_white_space() -> None:
     """What is to be continued is not trimmed: a signature may cover it."""
     reasoning = ReasoningBlock("Hm. ", signature="c2ln", origin="gemini")
-    wire = sent(HELLO, say("assistant", "x", reasoning))
+    wire = payload_contents(HELLO, say("assistant", "x", reasoning))
     assert ({**THINKING, "text": "Hm. "}, []) == (
         wire[1][1][1],
         lost(HELLO, say("assistant", reasoning)),
@@ -260,7 +262,7 @@ def test_thoughts_keep_their_white_space() -> None:
 def test_empty_thought() -> None:
     """A thought without text and signature says nothing."""
     messages = (HELLO, say("assistant", ReasoningBlock("", origin="gemini"), "Rain."), HELLO)
-    assert ([{"text": "Rain."}], []) == (sent(*messages)[1][1], lost(*messages))
+    assert ([{"text": "Rain."}], []) == (payload_contents(*messages)[1][1], lost(*messages))
 
 
 @pytest.mark.parametrize(
@@ -321,7 +323,10 @@ def test_substitute(blocks: list[Any], parts: list[Any], losses: int) -> None:
     answers = [answer(block.id, "x") for block in blocks]
     messages = (HELLO, say("assistant", *blocks), *answers)
     hints = [("hint", "a call without a signature")] * losses
-    assert (parts, hints) == (sent(*messages, facts=SIGNING)[1][1], lost(*messages, facts=SIGNING))
+    assert (parts, hints) == (
+        payload_contents(*messages, facts=SIGNING)[1][1],
+        lost(*messages, facts=SIGNING),
+    )
 
 
 def test_substitute_in_every_step() -> None:
@@ -329,7 +334,7 @@ def test_substitute_in_every_step() -> None:
     steps: list[tuple[Message, ...]] = [
         (say("assistant", call(id)), answer(id, "x")) for id in ("a", "b")
     ]
-    wire = sent(HELLO, *joined(steps), RAIN, ASK, facts=SIGNING)
+    wire = payload_contents(HELLO, *joined(steps), RAIN, ASK, facts=SIGNING)
     expected = [use("a", **SUBSTITUTE), use("b", **SUBSTITUTE)]
     assert expected == [part for _, parts in wire for part in parts if "function_call" in part]
 
@@ -350,7 +355,10 @@ def test_substitute_comes_back() -> None:
         whole((HELLO, say("assistant", call("a")), answer("a", "x"))), SIGNING
     )
     again = write(read(payload_and_losses[0]), SIGNING)
-    assert (payload_and_losses[0], named(payload_and_losses[1])) == (again[0], named(again[1]))
+    assert (payload_and_losses[0], kinds_and_names(payload_and_losses[1])) == (
+        again[0],
+        kinds_and_names(again[1]),
+    )
 
 
 @pytest.mark.parametrize("block", [TextBlock("x", extra=SUBSTITUTE)])
@@ -358,7 +366,7 @@ def test_no_substitute_on_other_parts(block: Block) -> None:
     """A substitute stands on calls only: on another part it is a hint."""
     messages = (HELLO, say("assistant", block), HELLO)
     expected = ([{"text": "x"}], [("hint", "key 'thought_signature'")])
-    assert expected == (sent(*messages)[1][1], lost(*messages))
+    assert expected == (payload_contents(*messages)[1][1], lost(*messages))
 
 
 # The last turn.
@@ -382,7 +390,7 @@ def test_no_substitute_on_other_parts(block: Block) -> None:
 def test_what_a_signature_is_bound_to(block: Block, part: dict[str, Any]) -> None:
     """A text with a signature goes back as it came, and so does a thought."""
     messages = (HELLO, say("assistant", block))
-    wire = sent(*messages, facts=OLDER)[1][1]
+    wire = payload_contents(*messages, facts=OLDER)[1][1]
     assert ([part], []) == (wire, lost(*messages, facts=OLDER))
 
 
@@ -921,7 +929,7 @@ def test_streamed_call() -> None:
     """A call whose arguments are not whole yet is a loss of content."""
     data = {"name": "f", "willContinue": True, "partialArgs": [{"jsonPath": "$.a"}]}
     losses = write(read(["x", {"function_call": data}, "x"]), OLDER)[1]
-    assert [("content", "function_call block")] == named(losses)
+    assert [("content", "function_call block")] == kinds_and_names(losses)
 
 
 PIECES: dict[str, tuple[list[Any], object]] = {
@@ -1025,7 +1033,7 @@ def test_deep_arguments() -> None:
     for _ in range(199):
         args = {"a": args}
     data = [{"role": "model", "parts": [{"function_call": {"name": "f", "args": args}}]}]
-    assert ("hint", "arguments of a call") not in named(write(read(data), OLDER)[1])
+    assert ("hint", "arguments of a call") not in kinds_and_names(write(read(data), OLDER)[1])
     data[0]["parts"][0]["function_call"]["args"] = {"a": args}  # type: ignore[index]
     assert "nested deeper than 200 levels" in raised(DataError, lambda: read(data)).what
 
@@ -1097,7 +1105,7 @@ def test_response_of_the_sdk(dumped: Any, types: Any) -> None:
 
 def test_response_comes_back() -> None:
     """What a model said is sent back as it was."""
-    wire = sent(HELLO, read_response(REPLY), answer("a", "x"), facts=SIGNING)[1]
+    wire = payload_contents(HELLO, read_response(REPLY), answer("a", "x"), facts=SIGNING)[1]
     call = {"function_call": {"id": "a", "name": "f", "args": {"a_b": 1}}}
     parts = [{"text": "Hm.", "thought": True}, {**call, "thought_signature": "c2n_"}]
     assert ("model", parts) == wire

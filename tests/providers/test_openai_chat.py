@@ -42,7 +42,7 @@ OPENED = {"role": "user", "content": "."}
 """The user's message before a model that speaks first."""
 
 
-def written(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
+def payload_messages(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
     """Return the wire form of messages, losses and what opens a conversation aside."""
     return unopened(write(whole(messages), facts)[0]["messages"], OPENED)
 
@@ -68,7 +68,10 @@ def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
 
     def wrong(name: str) -> str:
         messages = recorded[name]
-        messages_again = written(*read(messages).messages), write(read(messages), OPENAI)[1]
+        messages_again = (
+            payload_messages(*read(messages).messages),
+            write(read(messages), OPENAI)[1],
+        )
         return unequal((messages, ()), messages_again)
 
     return failures(recorded, wrong)
@@ -97,7 +100,7 @@ def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
 @pytest.mark.parametrize("name", [None, "boss"])
 def test_role_in_the_middle(role: Role, kind: Kind, role_in_payload: str, name: str | None) -> None:
     """In mid-conversation only what was asked or recorded as a system message is sent as one."""
-    wire = written(say("user", "a"), say(role, "b", kind=kind, name=name))
+    wire = payload_messages(say("user", "a"), say(role, "b", kind=kind, name=name))
     entry = {"role": role_in_payload, "content": "b"} | ({"name": name} if name else {})
     assert [{"role": "user", "content": "a"}, entry] == wire
 
@@ -108,9 +111,9 @@ def test_any_developer_is_system_where_there_is_none(messages: list[Message]) ->
     with_role = ModelFacts(developer=True)
     wire = [
         {**m, "role": m["role"].replace("developer", "system")}
-        for m in written(*messages, facts=with_role)
+        for m in payload_messages(*messages, facts=with_role)
     ]
-    assert wire == written(*messages, facts=ModelFacts())
+    assert wire == payload_messages(*messages, facts=ModelFacts())
 
 
 def test_an_event_mapped_to_system() -> None:
@@ -128,7 +131,7 @@ def test_recorded_systems_come_back() -> None:
         for role in ("system", "user", "system", "assistant", "user", "developer")
     ]
     payload = render(History.from_openai(recorded), model="gpt-5").to_openai()
-    assert (recorded, recorded) == (written(*read(recorded).messages), payload["messages"])
+    assert (recorded, recorded) == (payload_messages(*read(recorded).messages), payload["messages"])
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_recorded_systems_come_back() -> None:
 )
 def test_media_types(block: Block, part: dict[str, Any]) -> None:
     """A media type means the same in any case, and the bytes in an address are unpacked."""
-    assert [part] == written(say("user", block))[0]["content"]
+    assert [part] == payload_messages(say("user", block))[0]["content"]
 
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -207,7 +210,7 @@ def test_documents_of_text(block: Block, expected: str, facts: ModelFacts) -> No
     """A text is sent to every model as text, in a fence that it cannot close."""
     message = say("user", "Read:", block, "Sum up.")
     wire = [{"role": "user", "content": f"Read:\n\n{expected}\n\nSum up."}]
-    assert (wire, [AS_TEXT]) == (written(message, facts=facts), lost(message, facts=facts))
+    assert (wire, [AS_TEXT]) == (payload_messages(message, facts=facts), lost(message, facts=facts))
 
 
 def test_a_document_of_text_in_a_result() -> None:
@@ -215,7 +218,7 @@ def test_a_document_of_text_in_a_result() -> None:
     message = answer("a", "Found:", DocumentBlock(media("base64", "YSxi", "text/csv")))
     expected = 'Found:\n\n<document type="text/csv">\na,b\n</document>'
     wire = {"role": "tool", "tool_call_id": "a", "content": expected}
-    assert ([wire], [AS_TEXT]) == (written(message), lost(message))
+    assert ([wire], [AS_TEXT]) == (payload_messages(message), lost(message))
 
 
 def test_a_mark_on_a_document_of_text() -> None:
@@ -224,7 +227,7 @@ def test_a_mark_on_a_document_of_text() -> None:
     message = say("user", block, "Sum up.")
     fence = text('<document type="text/csv">\na\n</document>', **MARK)
     assert ([fence, text("\n\nSum up.")], [AS_TEXT, ("hint", "detail")]) == (
-        written(message)[0]["content"],
+        payload_messages(message)[0]["content"],
         lost(message),
     )
 
@@ -263,9 +266,9 @@ def test_documents_that_a_server_takes() -> None:
         facts = facts_for("able-1", "openai_compatible")
     file = {"file_data": "data:text/csv;base64,YSxi", "filename": "document.csv"}
     part = {"type": "file", "file": file}
-    assert [part] == written(say("user", document), facts=facts)[0]["content"]
+    assert [part] == payload_messages(say("user", document), facts=facts)[0]["content"]
     anything = attrs.evolve(facts, document_types=None)
-    assert [part] == written(say("user", document), facts=anything)[0]["content"]
+    assert [part] == payload_messages(say("user", document), facts=anything)[0]["content"]
 
 
 def test_a_document_of_text_is_counted_as_text() -> None:
@@ -292,8 +295,8 @@ def test_recording_sent() -> None:
     """A spoken answer goes back by its id, and is read again."""
     recorded = [{"role": "assistant", "audio": {"id": "audio_abc"}}]
     assert ([SPOKEN], [SPOKEN]) == (
-        written(*read(recorded).messages),
-        written(*read([SPOKEN]).messages),
+        payload_messages(*read(recorded).messages),
+        payload_messages(*read([SPOKEN]).messages),
     )
 
 
@@ -311,7 +314,10 @@ def test_a_reply_whose_calls_have_empty_ids() -> None:
 
 def test_recording_of_a_response() -> None:
     """The recording of a response goes back by its id, without its bytes."""
-    assert ([SPOKEN], []) == (written(answered(audio=SPEECH)), lost(answered(audio=SPEECH)))
+    assert ([SPOKEN], []) == (
+        payload_messages(answered(audio=SPEECH)),
+        lost(answered(audio=SPEECH)),
+    )
 
 
 @pytest.mark.parametrize("facts", [COMPATIBLE, GPT_5])
@@ -319,7 +325,7 @@ def test_transcript(facts: ModelFacts) -> None:
     """Where no recording can be sent its transcript is, with a hint."""
     message = answered(audio=SPEECH)
     assert ([{"role": "assistant", "content": "Rain."}], [("hint", "key 'audio'")]) == (
-        written(message, facts=facts),
+        payload_messages(message, facts=facts),
         lost(message, facts=facts),
     )
 
@@ -329,13 +335,13 @@ def test_recording_lost(facts: ModelFacts) -> None:
     """A recording without a transcript is lost where it cannot be sent."""
     message = answered(audio={"id": "audio_abc"})
     expected = [("content", "chat_audio block")]
-    assert ([], expected) == (written(message, facts=facts), lost(message, facts=facts))
+    assert ([], expected) == (payload_messages(message, facts=facts), lost(message, facts=facts))
 
 
 def test_one_recording_in_a_message() -> None:
     """Of two spoken answers in one message the second is its transcript."""
     message = say("assistant", *answered(audio=SPEECH).content * 2)
-    assert [{**SPOKEN, "content": "Rain."}] == written(message)
+    assert [{**SPOKEN, "content": "Rain."}] == payload_messages(message)
 
 
 # Tools and forms.
@@ -366,7 +372,7 @@ def test_marks_at_most_four() -> None:
         [text("c", **MARK), text("\n\nd")],
         [text("e", **MARK)],
         [text("f", **MARK), text("\n\ng", **MARK)],
-    ] == [message["content"] for message in written(*messages)]
+    ] == [message["content"] for message in payload_messages(*messages)]
 
 
 @pytest.mark.parametrize(
@@ -384,7 +390,7 @@ def test_mark_behind_request(after: tuple[str, ...], contents: list[Any]) -> Non
         say("user", marked("c")),
     ]
     answers = [say("assistant", part) for part in after]
-    assert contents == [message["content"] for message in written(*messages, *answers)]
+    assert contents == [message["content"] for message in payload_messages(*messages, *answers)]
 
 
 # What is read.
@@ -662,7 +668,7 @@ def test_sdk_objects() -> None:
     answer = ChatCompletionMessage(role="assistant", content=None, tool_calls=[call])
     plain = {"role": "assistant", "content": None, "tool_calls": [function("a")]}
     expected = {**plain, "tool_calls": [call]}
-    assert [plain] * 2 == written(*read([answer, expected]).messages)
+    assert [plain] * 2 == payload_messages(*read([answer, expected]).messages)
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])

@@ -37,7 +37,7 @@ OPENED = {"role": "user", "content": "."}
 """The user's message before a model that speaks first."""
 
 
-def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+def payload_items(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the items of messages, losses and what opens a conversation aside."""
     return unopened(write(whole(messages), facts)[0]["input"], OPENED)
 
@@ -50,7 +50,7 @@ def text(part: str, **keys: Any) -> dict[str, Any]:
     return {"type": "input_text", "text": part, **keys}
 
 
-def spoken(part: str, **keys: Any) -> dict[str, Any]:
+def text_part(part: str, **keys: Any) -> dict[str, Any]:
     """Return a text part of an answer."""
     return {"type": "output_text", "text": part, "annotations": [], **keys}
 
@@ -71,7 +71,7 @@ def result(id: str, output: Any) -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": id, "output": output}
 
 
-def thought(id: str, *texts: str, **keys: Any) -> dict[str, Any]:
+def reasoning_item(id: str, *texts: str, **keys: Any) -> dict[str, Any]:
     """Return a reasoning item."""
     summary = [{"type": "summary_text", "text": text} for text in texts]
     return {"type": "reasoning", "id": id, "summary": summary, **keys}
@@ -94,7 +94,7 @@ def recorded(*items: Any) -> tuple[Message, ...]:
 @pytest.mark.parametrize("media_type", ["image/PNG", " image/png;x=y"])
 def test_media_type(media_type: str) -> None:
     """A media type means the same in any case, and with parameters."""
-    [item] = sent(say("user", ImageBlock(media("base64", PNG, media_type))))
+    [item] = payload_items(say("user", ImageBlock(media("base64", PNG, media_type))))
     assert f"data:image/png;base64,{PNG}" == item["content"][0]["image_url"]
 
 
@@ -105,19 +105,19 @@ HOLOGRAM = {"type": "hologram", "id": "holo_1", "data": [1]}
 
 def test_unknown_item_read() -> None:
     """An item nobody knows comes back as it was read."""
-    assert [HOLOGRAM] == sent(*recorded(HOLOGRAM))
+    assert [HOLOGRAM] == payload_items(*recorded(HOLOGRAM))
 
 
 @pytest.mark.parametrize("role", ["user", "developer", "system"])
 def test_unknown_part(role: Role) -> None:
     """A part nobody knows is sent in the message it stands in."""
     message = say(role, "a", UnknownBlock({"type": "input_audio"}, "openai_responses"))
-    assert [turn(role, [text("a"), {"type": "input_audio"}])] == sent(message)
+    assert [turn(role, [text("a"), {"type": "input_audio"}])] == payload_items(message)
 
 
 def test_unknown_part_of_a_result() -> None:
     """A part nobody knows is sent in the result it stands in."""
-    assert [result("a", [{"type": "hologram"}])] == sent(
+    assert [result("a", [{"type": "hologram"}])] == payload_items(
         answer("a", UnknownBlock({"type": "hologram"}, "openai_responses"))
     )
 
@@ -126,7 +126,7 @@ def test_item_sent_once() -> None:
     """An item that is given twice is sent once, a hint."""
     search = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
     assert ([search], [("hint", "web_search_call block")]) == (
-        sent(*recorded(search) * 2),
+        payload_items(*recorded(search) * 2),
         lost(*recorded(search) * 2),
     )
 
@@ -135,7 +135,10 @@ def test_reasoning_keys() -> None:
     """Of reasoning only what the service knows is sent."""
     block = ReasoningBlock("", origin="openai_responses", extra={"id": "rs_1", "x": 1})
     message = say("assistant", block, call("a"))
-    assert ([thought("rs_1"), use("a")], [("hint", "key 'x'")]) == (sent(message), lost(message))
+    assert ([reasoning_item("rs_1"), use("a")], [("hint", "key 'x'")]) == (
+        payload_items(message),
+        lost(message),
+    )
 
 
 # What came from the service.
@@ -144,11 +147,13 @@ def test_reasoning_keys() -> None:
 @pytest.mark.parametrize(
     "items",
     [
-        pytest.param([reply("msg_1", spoken("a"), spoken("b"))], id="parts"),
-        pytest.param([reply("msg_1", spoken("a")), reply("msg_2", spoken("b"))], id="messages"),
+        pytest.param([reply("msg_1", text_part("a"), text_part("b"))], id="parts"),
+        pytest.param(
+            [reply("msg_1", text_part("a")), reply("msg_2", text_part("b"))], id="messages"
+        ),
         pytest.param(
             [
-                reply("msg_1", spoken("a"), phase="commentary"),
+                reply("msg_1", text_part("a"), phase="commentary"),
                 use("b", id="fc_1", status="completed"),
             ],
             id="a call behind a text",
@@ -160,7 +165,7 @@ def test_reasoning_keys() -> None:
                 reply(
                     "msg_1",
                     {
-                        **spoken("a"),
+                        **text_part("a"),
                         "annotations": [{"type": "file_path", "file_id": "file-1", "index": 0}],
                     },
                 )
@@ -169,27 +174,29 @@ def test_reasoning_keys() -> None:
         ),
         pytest.param(
             [
-                thought("rs_1", "Hm.", "So.", encrypted_content="ZW5j", status="completed"),
+                reasoning_item("rs_1", "Hm.", "So.", encrypted_content="ZW5j", status="completed"),
                 use("a", id="fc_1", status="completed", namespace="n"),
                 use("b", id="fc_2", status="completed", caller={"type": "direct"}),
                 result("a", "x"),
                 {**result("b", "y"), "caller": {"type": "direct"}},
-                thought("rs_2"),
-                reply("msg_1", spoken("c")),
+                reasoning_item("rs_2"),
+                reply("msg_1", text_part("c")),
             ],
             id="reasoning",
         ),
-        pytest.param([thought("rs_1"), thought("rs_2"), use("a")], id="reasoning twice"),
+        pytest.param(
+            [reasoning_item("rs_1"), reasoning_item("rs_2"), use("a")], id="reasoning twice"
+        ),
         pytest.param(
             [
-                thought("rs_1"),
+                reasoning_item("rs_1"),
                 {
                     "type": "web_search_call",
                     "id": "ws_1",
                     "status": "completed",
                     "action": {"type": "search", "query": "x"},
                 },
-                reply("msg_1", spoken("a")),
+                reply("msg_1", text_part("a")),
             ],
             id="a search",
         ),
@@ -210,7 +217,7 @@ def test_reasoning_keys() -> None:
 )
 def test_recorded_items(items: list[Any]) -> None:
     """What the service made is sent back as it came, whatever there is no block of ours for."""
-    wire = sent(*recorded(*items))
+    wire = payload_items(*recorded(*items))
     assert (items, []) == (wire, lost(*recorded(*items)))
 
 
@@ -218,30 +225,35 @@ def test_recorded_items(items: list[Any]) -> None:
     ("messages", "wire"),
     [
         pytest.param(
-            [say("assistant", *recorded(thought("rs_1"), use("a", id="fc_1"))[0].content[1:])],
+            [
+                say(
+                    "assistant",
+                    *recorded(reasoning_item("rs_1"), use("a", id="fc_1"))[0].content[1:],
+                )
+            ],
             [use("a")],
             id="its reasoning was taken out",
         ),
         pytest.param(
-            recorded(reply("msg_1", spoken("a"))) * 2,
-            [reply("msg_1", spoken("a")), turn("assistant", "a")],
+            recorded(reply("msg_1", text_part("a"))) * 2,
+            [reply("msg_1", text_part("a")), turn("assistant", "a")],
             id="it was sent before",
         ),
         pytest.param(
-            recorded({**reply("other-1", spoken("a")), "phase": "commentary"}),
+            recorded({**reply("other-1", text_part("a")), "phase": "commentary"}),
             [turn("assistant", "a", phase="commentary")],
             id="another service made it",
         ),
         pytest.param(
-            recorded(reply("msg_1", spoken("a")), turn("user", "b", id="msg_2", type="message")),
-            [reply("msg_1", spoken("a")), turn("user", "b")],
+            recorded(reply("msg_1", text_part("a")), turn("user", "b", id="msg_2", type="message")),
+            [reply("msg_1", text_part("a")), turn("user", "b")],
             id="a user's has none",
         ),
     ],
 )
 def test_item_ids(messages: list[Message], wire: list[Any]) -> None:
     """An item's id is sent once, only with the reasoning it came with, and never made up."""
-    assert wire == sent(*messages)
+    assert wire == payload_items(*messages)
 
 
 @pytest.mark.parametrize(
@@ -251,14 +263,14 @@ def test_item_ids(messages: list[Message], wire: list[Any]) -> None:
 def test_an_unknown_item_without_a_type(data: Any, expected: Any) -> None:
     """An item without a type refers to another by its id; without an id it is none, and lost."""
     message = say("assistant", UnknownBlock(data, "openai_responses"))
-    assert expected == (sent(message), lost(message))
+    assert expected == (payload_items(message), lost(message))
 
 
 def test_a_blank_text_of_an_item_that_was_begun() -> None:
     """A blank text whose id another text of its message has is left out, as any without an id."""
     item = {"id": "msg_1", "phase": "commentary"}
     blocks = [TextBlock("a", None, {"item": {"id": "msg_1"}}), TextBlock(" ", None, {"item": item})]
-    assert [reply("msg_1", spoken("a"))] == sent(say("assistant", *blocks))
+    assert [reply("msg_1", text_part("a"))] == payload_items(say("assistant", *blocks))
 
 
 OWN: dict[str, Any] = {"encrypted": "ZW5j", "origin": "openai_responses", "extra": {"id": "rs_1"}}
@@ -288,15 +300,15 @@ FOREIGN: dict[str, Any] = {**OWN, "origin": "anthropic"}
 )
 def test_reasoning_lost(messages: list[Message]) -> None:
     """Reasoning goes only before the item it produced, to the byte; else it is a hint."""
-    kinds = [item.get("type") for item in sent(ASK, *messages)]
+    kinds = [item.get("type") for item in payload_items(ASK, *messages)]
     assert (False, [("hint", "reasoning")]) == ("reasoning" in kinds, lost(ASK, *messages))
 
 
 def test_written_reasoning() -> None:
     """Reasoning that has no summary of its own gets its text as one."""
     message = say("assistant", "a", ReasoningBlock("Hm.", **OWN), call("b"))
-    item = thought("rs_1", "Hm.", encrypted_content="ZW5j")
-    assert [turn("assistant", "a"), item] == sent(message)[:2]
+    item = reasoning_item("rs_1", "Hm.", encrypted_content="ZW5j")
+    assert [turn("assistant", "a"), item] == payload_items(message)[:2]
 
 
 def test_reasoning_before_a_text_without_id() -> None:
@@ -305,7 +317,7 @@ def test_reasoning_before_a_text_without_id() -> None:
     texts = [TextBlock("b", extra=recorded), TextBlock("b")]
     messages = [say("assistant", ReasoningBlock("Hm.", **OWN), text) for text in texts]
     assert [["rs_1", "msg_1"], [None]] == [
-        [item.get("id") for item in sent(message)] for message in messages
+        [item.get("id") for item in payload_items(message)] for message in messages
     ]
     assert [[], [("hint", "reasoning")]] == [lost(message) for message in messages]
 
@@ -313,7 +325,10 @@ def test_reasoning_before_a_text_without_id() -> None:
 def test_annotations_lost() -> None:
     """Annotations stay with the message they came in: without its id they are a hint."""
     message = say("assistant", TextBlock("a", extra={"annotations": [{"type": "file_path"}]}))
-    assert ([turn("assistant", "a")], [("hint", "annotations")]) == (sent(message), lost(message))
+    assert ([turn("assistant", "a")], [("hint", "annotations")]) == (
+        payload_items(message),
+        lost(message),
+    )
 
 
 # Cache marks.
@@ -324,7 +339,7 @@ def test_mark_of_system_text() -> None:
     assert [
         [turn("system", "a"), turn("user", "b")],
         [turn("system", [text("a", **MARK)]), turn("user", "b")],
-    ] == [sent(say("system", block), say("user", "b")) for block in ("a", marked("a"))]
+    ] == [payload_items(say("system", block), say("user", "b")) for block in ("a", marked("a"))]
 
 
 # Tools.
@@ -545,7 +560,10 @@ USAGE = {
     "output_tokens_details": {"reasoning_tokens": 1},
     "total_tokens": 12,
 }
-ANSWERED = (thought("rs_1", "Hm.", encrypted_content="ZW5j"), reply("msg_1", spoken("Rain.")))
+ANSWERED = (
+    reasoning_item("rs_1", "Hm.", encrypted_content="ZW5j"),
+    reply("msg_1", text_part("Rain.")),
+)
 
 
 COUNTED = {"input": 9, "output": 3, "cache_read": 4, "cache_write": 2, "reasoning": 1, "total": 12}
@@ -554,7 +572,7 @@ COUNTED = {"input": 9, "output": 3, "cache_read": 4, "cache_write": 2, "reasonin
 def sent_back(reply: object) -> tuple[Any, ...]:
     """Return what a response counted, why it ended, and how it is sent back."""
     message = read_response(reply)
-    return (message.token_usage, message.finish_reason, sent(message))
+    return (message.token_usage, message.finish_reason, payload_items(message))
 
 
 def test_response() -> None:
@@ -622,7 +640,7 @@ def test_a_failed_response_of_the_sdk() -> None:
 def test_response_objects_among_items() -> None:
     """The items of a response may be put among recorded ones, as the client returned them."""
     items = [turn("user", "a"), *typed_response(response(*ANSWERED)).output]
-    assert [turn("user", "a"), *ANSWERED] == sent(*recorded(*items))
+    assert [turn("user", "a"), *ANSWERED] == payload_items(*recorded(*items))
 
 
 @pytest.mark.parametrize(
@@ -649,9 +667,9 @@ def test_no_response(data: object) -> None:
         [use("a")],
         [result("a", "b")],
         [use("a" * 65), result("a" * 65, "b")],
-        [thought("rs_1"), turn("user", "a")],
-        [reply("fc_1", spoken("a"))],
-        [reply("msg_1", spoken("a"))] * 2,
+        [reasoning_item("rs_1"), turn("user", "a")],
+        [reply("fc_1", text_part("a"))],
+        [reply("msg_1", text_part("a"))] * 2,
         [turn("user", [text("a", **MARK)])] * 5,
     ],
 )
@@ -663,7 +681,12 @@ def test_refused(items: list[Any]) -> None:
 
 def test_two_thoughts_of_one_answer() -> None:
     """A call keeps the id of the reasoning directly before it, not of the first of the answer."""
-    items = [thought("r1", "A."), use("c1", id="f1"), thought("r2", "B."), use("c2", id="f2")]
+    items = [
+        reasoning_item("r1", "A."),
+        use("c1", id="f1"),
+        reasoning_item("r2", "B."),
+        use("c2", id="f2"),
+    ]
     (message,) = recorded(*items)
     linked = [block.to_dict()["item"]["reasoning"] for block in message.calls]
     assert ["r1", "r2"] == linked
@@ -684,15 +707,15 @@ def test_one_id_in_several_answers() -> None:
         answer("x", "of no call"),
     ]
     assert ["x", "x_2", "x_3", "y", "x_4", "x_2", "y", "x_3", "x_4", "x"] == [
-        item["call_id"] for item in sent(*messages) if "call_id" in item
+        item["call_id"] for item in payload_items(*messages) if "call_id" in item
     ]
 
 
 def test_an_item_reference_without_a_type() -> None:
     """A reference to an item that is sent before it is a hint, also where it has no type."""
-    messages = read([reply("msg_1", spoken("a")), {"id": "msg_1"}, turn("user", "b")]).messages
+    messages = read([reply("msg_1", text_part("a")), {"id": "msg_1"}, turn("user", "b")]).messages
     payload, losses = write(whole(messages), ABLE)
-    assert [OPENED, reply("msg_1", spoken("a")), turn("user", "b")] == payload["input"]
+    assert [OPENED, reply("msg_1", text_part("a")), turn("user", "b")] == payload["input"]
     assert ["inserted_text", "repeated_item"] == [loss.name for loss in losses]
 
 

@@ -230,7 +230,9 @@ def with_key(form: str, place: str, value: object) -> dict[str, Any]:
     return data
 
 
-def told(form: str, place: str, value: object = "secret") -> tuple[list[tuple[str, ...]], bool]:
+def reported_keys(
+    form: str, place: str, value: object = "secret"
+) -> tuple[list[tuple[str, ...]], bool]:
     """Return the losses of the unknown key at a place, and whether it is sent."""
     read, data = getattr(History, f"from_{form}"), with_key(form, place, value)
     history, line = read(data), f"{__file__}:{this_line()}"
@@ -252,7 +254,7 @@ def places(by_form: dict[str, str]) -> list[tuple[str, str]]:
 def test_an_unread_key_is_told(form: str, place: str) -> None:
     """A key that the reader passes over is a hint with its place and the line of the History."""
     why = f"History.from_{form} does not read it, so it is not sent"
-    assert ([("hint", place, why)], False) == told(form, place)
+    assert ([("hint", place, why)], False) == reported_keys(form, place)
 
 
 def test_a_flat_call() -> None:
@@ -265,21 +267,21 @@ def test_a_flat_call() -> None:
 def test_a_kept_key_is_told(form: str, place: str) -> None:
     """A key that its block keeps is a hint with the message, where it cannot be sent."""
     place, _, number = place.partition(":")
-    losses, is_sent = told(form, place)
+    losses, is_sent = reported_keys(form, place)
     assert ([("hint", f"history[{number}]")], False) == ([loss[:2] for loss in losses], is_sent)
 
 
 @pytest.mark.parametrize(("form", "place"), places(SENT))
 def test_a_sent_key(form: str, place: str) -> None:
     """A key of data that is kept whole goes back to its provider."""
-    assert ([], True) == told(form, place)
+    assert ([], True) == reported_keys(form, place)
 
 
 @pytest.mark.parametrize("value", [None, "", [], {}, ()])
 @folded(("form", "place"), places(UNREAD))
 def test_nothing_is_no_loss(form: str, place: str, value: object) -> None:
     """A key without a value is not told."""
-    assert ([], False) == told(form, place, value)
+    assert ([], False) == reported_keys(form, place, value)
 
 
 class Vector:

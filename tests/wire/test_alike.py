@@ -49,7 +49,7 @@ def turns(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
     return [(side, "\n\n".join(message.text for message in group)) for side, group in groups]
 
 
-def told(target: str, *messages: Message) -> tuple[list[tuple[str, str]], list[Any]]:
+def losses_and_turns(target: str, *messages: Message) -> tuple[list[tuple[str, str]], list[Any]]:
     """Return the turns that a target gets of messages, and the losses."""
     payload, losses = write(Prompt(messages, (LOOK_UP,)), TARGETS[target])
     loss_fields = [(loss.kind, loss.what, loss.why) for loss in losses if loss.what != ELSEWHERE]
@@ -84,7 +84,7 @@ def told(target: str, *messages: Message) -> tuple[list[tuple[str, str]], list[A
 )
 def test_blank_texts(target: str, messages: Any, expected: object, losses: object) -> None:
     """A text of white space is left out wherever it stands, a hint; an empty one is no loss."""
-    assert (expected, losses) == told(target, *messages)
+    assert (expected, losses) == losses_and_turns(target, *messages)
 
 
 @every_target
@@ -111,7 +111,7 @@ def test_blank_texts(target: str, messages: Any, expected: object, losses: objec
 )
 def test_who_speaks_first(target: str, messages: Any, expected: object, losses: Any) -> None:
     """Before a model that speaks first a user says a point, which is a hint."""
-    turns, reported_losses = told(target, *messages)
+    turns, reported_losses = losses_and_turns(target, *messages)
     assert (expected, losses) == (turns, sorted(reported_losses, key=losses.index))
 
 
@@ -129,7 +129,7 @@ def test_a_blank_at_the_end(target: str, content: Any, expected: str, losses: ob
     """A last answer is sent without the white space at its end, which is a hint; others keep it."""
     messages = (U, say("assistant", "x "), V, say("assistant", *content))
     wire = [("user", "u"), ("assistant", "x "), ("user", "v"), ("assistant", expected)]
-    assert (wire, losses) == told(target, *messages)
+    assert (wire, losses) == losses_and_turns(target, *messages)
 
 
 @pytest.mark.parametrize("reasoning", [[], [{"type": "reasoning", "id": "rs_1", "summary": []}]])

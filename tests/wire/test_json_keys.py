@@ -374,13 +374,13 @@ def test_a_gateway(model: str | None) -> None:
     """A gateway gets sorted keys, whether the prompt was rendered for a model or for none."""
     schema, arguments = reordered(SCHEMA, sorted), reordered(ARGUMENTS, sorted)
 
-    def sent(prompt: Timeline, **settings: Any) -> bytes:
+    def payload_bytes(prompt: Timeline, **settings: Any) -> bytes:
         converted = to_litellm(render(prompt, model=model, transformation=settings))
         return as_wire([converted.messages, converted.tools])
 
     before, after = prompt_with(SCHEMA, ARGUMENTS), prompt_with(schema, arguments)
-    assert sent(before) != sent(after)
-    assert sent(before, **SORTED) == sent(after, **SORTED)
+    assert payload_bytes(before) != payload_bytes(after)
+    assert payload_bytes(before, **SORTED) == payload_bytes(after, **SORTED)
 
 
 def test_a_growing_conversation() -> None:

@@ -24,7 +24,7 @@ def text(content: str, cache: Any = "default") -> Message:
     return say("user", TextBlock(content, cache))
 
 
-def each(*marks: Any) -> tuple[Message, ...]:
+def marked_messages(*marks: Any) -> tuple[Message, ...]:
     """Return texts ``a``, ``b``, ... with marks that live so long."""
     return tuple(text(content, cache) for content, cache in zip("abcdefg", marks, strict=False))
 
@@ -60,32 +60,36 @@ def _text(message: Message | None) -> str:
 @pytest.mark.parametrize(
     ("messages", "sent_marks", "lost_marks"),
     [
-        (each("5m", "default", "1h")[:2], [("a", "5m"), ("b", None)], []),
-        (each(*["default"] * 4), [(said, None) for said in "abcd"], []),
-        (each(*["default"] * 6), [(said, None) for said in "cdef"], [("a", MANY), ("b", MANY)]),
+        (marked_messages("5m", "default", "1h")[:2], [("a", "5m"), ("b", None)], []),
+        (marked_messages(*["default"] * 4), [(said, None) for said in "abcd"], []),
         (
-            each("1h", "1h", "1h", "1h", "1h", "5m"),
+            marked_messages(*["default"] * 6),
+            [(said, None) for said in "cdef"],
+            [("a", MANY), ("b", MANY)],
+        ),
+        (
+            marked_messages("1h", "1h", "1h", "1h", "1h", "5m"),
             [(said, "1h") for said in "bcde"],
             [("a", MANY), ("f", MANY)],
         ),
         (
-            each("1h", "5m", "default", "5m", "5m", "5m"),
+            marked_messages("1h", "5m", "default", "5m", "5m", "5m"),
             [("a", "1h"), ("d", "5m"), ("e", "5m"), ("f", "5m")],
             [("b", MANY), ("c", MANY)],
         ),
         (
-            each("5m", "default", "1h", "5m"),
+            marked_messages("5m", "default", "1h", "5m"),
             [("a", "1h"), ("b", "1h"), ("c", "1h"), ("d", "5m")],
             [("a", EARLY), ("b", EARLY)],
         ),
         (
-            each("5m", "1h", "1h", "1h", "1h", "1h"),
+            marked_messages("5m", "1h", "1h", "1h", "1h", "1h"),
             [(said, "1h") for said in "cdef"],
             [("a", MANY), ("b", MANY)],
         ),
-        (each("1h", "5m", "1h"), [(said, "1h") for said in "abc"], [("b", EARLY)]),
+        (marked_messages("1h", "5m", "1h"), [(said, "1h") for said in "abc"], [("b", EARLY)]),
         (
-            each("5m", "5m", "1h", "5m", "5m"),
+            marked_messages("5m", "5m", "1h", "5m", "5m"),
             [("b", "1h"), ("c", "1h"), ("d", "5m"), ("e", "5m")],
             [("a", MANY), ("b", EARLY)],
         ),
@@ -142,7 +146,7 @@ def test_a_mark_alone() -> None:
 
 def test_whose_mark_it_is() -> None:
     """A mark behind a tool that is lost is told of the tool."""
-    prompt = Prompt(each("1h", "1h", "1h", "1h"), (TOOL,))
+    prompt = Prompt(marked_messages("1h", "1h", "1h", "1h"), (TOOL,))
     assert [("hint", "cache mark", MANY, "tools/t")] == [
         (loss.kind, loss.what, loss.why, loss.path) for loss in written(CLAUDE, prompt)[1]
     ]

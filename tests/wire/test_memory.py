@@ -124,7 +124,7 @@ FRAMES = st.tuples(SYSTEMS, SYSTEMS, st.sampled_from(TOOLS), CHOICES, st.boolean
 Frame = tuple[tuple[str, ...], tuple[str, ...], tuple[ToolDefinition, ...], str | None, bool]
 
 
-def around(messages: tuple[Message, ...], frame: Frame) -> Prompt:
+def framed_prompt(messages: tuple[Message, ...], frame: Frame) -> Prompt:
     """Return the prompt of a conversation, with messages made for the request around it."""
     systems, requests, tools, choice, trimmed = frame
     leading = tuple(say("system", marked(text)) for text in systems)
@@ -145,7 +145,7 @@ def grown(changes: Sequence[Change], frames: Sequence[Frame]) -> list[Prompt]:
     prompts: list[Prompt] = []
     for number, change in enumerate(changes):
         messages = change(messages)
-        prompts.append(around(messages, frames[number % len(frames)]))
+        prompts.append(framed_prompt(messages, frames[number % len(frames)]))
     return prompts
 
 

@@ -88,7 +88,7 @@ def test_parts_of_an_answer(target: str, type: str, keys: dict[str, Any]) -> Non
     ] == (payload.get("messages") or payload["input"])[1]["content"]
 
 
-def spoken(content: Any) -> str:
+def text_of(content: Any) -> str:
     """Return what a content says."""
     return (
         content if isinstance(content, str) else "".join(part.get("text", "+") for part in content)
@@ -105,7 +105,7 @@ def spoken(content: Any) -> str:
 )
 def test_a_mark_says_nothing(blocks: Any) -> None:
     """With its marks and without them a content says the same."""
-    assert spoken(content(PLAIN, *blocks)) == spoken(content(MARKING, *blocks))
+    assert text_of(content(PLAIN, *blocks)) == text_of(content(MARKING, *blocks))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_lost_marks(target: str, messages: Any, losses: object) -> None:
     assert losses == lost(target, *messages)
 
 
-def called(*content: Any, **result: Any) -> tuple[Message, ...]:
+def call_and_result(*content: Any, **result: Any) -> tuple[Message, ...]:
     """Return a call and its result."""
     blocks = tuple(TextBlock(block) if isinstance(block, str) else block for block in content)
     call_messages = (say("user", "u"), say("assistant", call("c")))
@@ -168,7 +168,7 @@ HOUR = ("hint", "an hour to live", "the request sets how long cache marks live")
 )
 def test_marks_in_a_result(inner: Any, outer: Any, expected: object, losses: object) -> None:
     """A mark behind a result stands behind its last part, where there is one."""
-    messages = called(*inner, cache=outer)
+    messages = call_and_result(*inner, cache=outer)
     assert expected == sent(MARKING, *messages)["messages"][-1]["content"]
     assert losses == lost(MARKING, *messages)
 
@@ -194,7 +194,7 @@ FLAGS = {
 @pytest.mark.parametrize(("inner", "type", "expected"), ERRORS)
 def test_an_error(target: str, inner: Any, type: Any, expected: str) -> None:
     """Where a result has no error flag its first text says that it is one, which is a hint."""
-    messages = called(*inner, is_error=True, error_type=type)
+    messages = call_and_result(*inner, is_error=True, error_type=type)
     payload = sent(target, *messages)
     result = payload["messages"][-1] if "messages" in payload else payload["input"][-1]
     assert expected == result.get("content", result.get("output"))
@@ -209,7 +209,7 @@ def test_an_error_with_a_picture() -> None:
         "detail": "auto",
     }
     outputs = [
-        sent("openai_responses", *called(*inner, is_error=True))["input"][-1]["output"]
+        sent("openai_responses", *call_and_result(*inner, is_error=True))["input"][-1]["output"]
         for inner in ((IMAGE, "x"), (IMAGE,))
     ]
     assert [

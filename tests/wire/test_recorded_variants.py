@@ -259,15 +259,15 @@ def test_a_long_history_with_joined_texts_and_without() -> None:
     turn = User(Text("a"), Text("b"))
     history = [Message("user", "q"), Message("assistant", "r")] * 120
 
-    def sent(*, join_texts: bool) -> object:
+    def payload_content(*, join_texts: bool) -> object:
         settings = {"join_texts": join_texts}
         prompt = Timeline(History(history), turn)
         return render(prompt, provider="openai", transformation=settings).payload()["messages"][-1]
 
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     for _ in range(2):
-        assert sent(join_texts=True) == {"role": "user", "content": "a\n\nb"}
-        assert sent(join_texts=False) == {"role": "user", "content": parts}
+        assert payload_content(join_texts=True) == {"role": "user", "content": "a\n\nb"}
+        assert payload_content(join_texts=False) == {"role": "user", "content": parts}
 
 
 # Replies.

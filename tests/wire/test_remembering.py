@@ -94,7 +94,7 @@ def test_when_there_is_another_passage(lengths: Any, expected: list[int]) -> Non
     assert expected == ends(*(messages[:length] for length in lengths))
 
 
-def made(message: Message) -> Message:
+def made_for_request(message: Message) -> Message:
     """Return a message as it is made for one request."""
     origins: Any = (("user", 0, None, NO_DETAILS, ()),)
     return Message(message.role, message.content, kind=message.kind, origins=origins)
@@ -113,7 +113,8 @@ def made(message: Message) -> Message:
 def test_a_message_of_the_conversation(made_for_it: range, expected: list[int]) -> None:
     """A passage hangs on a message that belongs to a conversation, and there is none without."""
     messages = [
-        made(message) if n in made_for_it else message for n, message in enumerate(plain(200))
+        made_for_request(message) if n in made_for_it else message
+        for n, message in enumerate(plain(200))
     ]
     assert expected == ends(messages)
 
@@ -178,7 +179,9 @@ def test_what_was_counted_goes_along() -> None:
 def test_only_near_what_is_known() -> None:
     """A passage is longer than the one it goes on from."""
     messages = plain(100)
-    for_request = [made(message) if n > 20 else message for n, message in enumerate(messages)]
+    for_request = [
+        made_for_request(message) if n > 20 else message for n, message in enumerate(messages)
+    ]
     assert [20] == ends(messages[:21], for_request[:24], min_messages=0, long=0, newest=1, growth=1)
     assert [20, 23] == ends(
         messages[:21], messages[:24], min_messages=0, long=0, newest=1, growth=1

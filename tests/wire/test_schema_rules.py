@@ -75,7 +75,7 @@ def sent_output(schema: Schema, target: str) -> tuple[Schema | None, bool, str, 
     return payload_schema, payload_schema is not None, "", rendered
 
 
-def told(rendered: Rendered) -> str:
+def hints_text(rendered: Rendered) -> str:
     """Return what the losses say."""
     return "".join(map(str, rendered.hints))
 
@@ -146,7 +146,7 @@ def test_tools(target: str, strict: bool) -> None:
         is_alike = target in ("template", "nova") or name == "Tree"
         if changed and not hints and not is_alike:
             return f"not told: {sent_schema}"
-        return unfaithful(ALL[name], sent_schema, f"{told(rendered)}{description}")
+        return unfaithful(ALL[name], sent_schema, f"{hints_text(rendered)}{description}")
 
     assert [] == failures(ALL, wrong)
 
@@ -168,7 +168,7 @@ def test_outputs(target: str) -> None:
         hints = [hint for hint in rendered.hints if hint.what == "the output schema"]
         if words or len(hints) > 1:
             return f"refused {words}, {len(hints)} hints"
-        return unfaithful(schemas[name], sent_schema, told(rendered))
+        return unfaithful(schemas[name], sent_schema, hints_text(rendered))
 
     assert [] == failures(schemas, wrong)
 
@@ -228,7 +228,7 @@ def test_the_strict_tools_of_a_request(sizes: list[int], cut: int | None, held: 
     rendered = render(Timeline(*tools, *forms, User("q")), model="claude-opus-5-5")
     payload_tools: Any = rendered.to_anthropic()["tools"]
     assert held == sum(tool.get("strict", False) for tool in payload_tools)
-    assert (held < len(sizes)) is ("strict schemas of a request" in told(rendered))
+    assert (held < len(sizes)) is ("strict schemas of a request" in hints_text(rendered))
 
 
 def test_words_inside_not() -> None:

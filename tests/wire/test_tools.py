@@ -28,7 +28,7 @@ def tool(name: str = "t", schema: Any = CLOSED, **options: Any) -> ToolDefinitio
     return ToolDefinition(name, input_schema=schema, **options)
 
 
-def told(target: str, **request: Any) -> list[tuple[str, str, str, str, Source | None]]:
+def reported_losses(target: str, **request: Any) -> list[tuple[str, str, str, str, Source | None]]:
     """Return every loss of a request: kind, subject, reason, path and line."""
     losses = written(target, Prompt((ASK,), **request))[1]
     return [(loss.kind, loss.what, loss.why, loss.path, loss.source) for loss in losses]
@@ -42,7 +42,9 @@ def test_a_tool_of_another_provider(target: str) -> None:
     """A tool that only another provider has is a loss at its line, and the others are sent."""
     raw = ToolDefinition("s", raw={"type": "x"}, origin="elsewhere", cache="default", at=AT)
     why = "only elsewhere has this tool"
-    assert [("content", "tool 's'", why, "tools/s", AT)] == told(target, tools=(raw, tool("t")))
+    assert [("content", "tool 's'", why, "tools/s", AT)] == reported_losses(
+        target, tools=(raw, tool("t"))
+    )
     assert sent(target, ASK, tools=(tool("t"),)) == sent(target, ASK, tools=(raw, tool("t")))
 
 
@@ -76,7 +78,7 @@ def test_marks_behind_tools(target: str, why: str) -> None:
     assert [
         ("hint", "cache mark", why, "tools/a", AT),
         ("hint", "cache mark", why, "tools/b", None),
-    ] == told(target, tools=marked)
+    ] == reported_losses(target, tools=marked)
     plain = (tool("a"), tool("b"))
     assert sent(target, ASK, tools=plain) == sent(target, ASK, tools=marked)
 
@@ -125,7 +127,7 @@ def test_keys_of_a_tool(origin: str | None, target: str, keys: list[str]) -> Non
         ("hint", f"key {key!r}", f"{target} has no such key", "tools/t", AT)
         for key in keys_of_tool
         if key not in keys
-    ] == told(target, tools=(keyed,))
+    ] == reported_losses(target, tools=(keyed,))
 
 
 def _specs(target: str, payload: Any) -> list[Any]:
@@ -157,7 +159,7 @@ def test_a_strict_tool(target: str) -> None:
     assert [
         ("hint", "the schema of the tool 'a'", why, "tools/a", AT),
         ("content", "tool 'raw'", foreign, "tools/raw", None),
-    ] == told(target, tools=tools)
+    ] == reported_losses(target, tools=tools)
 
 
 def test_a_strict_tool_of_the_provider() -> None:
@@ -184,7 +186,7 @@ def test_a_strict_tool_of_the_provider() -> None:
 )
 def test_a_choice_of_nothing(target: str, choice: str, tools: Any, why: str) -> None:
     """A choice among no tools, or of one that is not sent, is a hint, and is left out."""
-    assert [("hint", f"tool_choice {choice!r}", why, "", None)] == told(
+    assert [("hint", f"tool_choice {choice!r}", why, "", None)] == reported_losses(
         target, tools=tools, tool_choice=choice
     )
     assert sent(target, ASK, tools=tools) == sent(target, ASK, tools=tools, tool_choice=choice)
@@ -215,7 +217,7 @@ def test_a_model_that_is_not_forced(choice: str, sent_as: object, why: list[str]
     """A model may refuse to be forced to call; left free, or forbidden to, it is as told."""
     request: Any = {"tools": (tool("t"),), "tool_choice": choice}
     assert sent_as == sent("claude-opus-5-5", ASK, **request).get("tool_choice")
-    assert why == [loss[2] for loss in told("claude-opus-5-5", **request)]
+    assert why == [loss[2] for loss in reported_losses("claude-opus-5-5", **request)]
 
 
 @pytest.mark.parametrize(
@@ -427,10 +429,10 @@ def test_a_lone_surrogate(target: str, odd: ToolDefinition) -> None:
     """What has no UTF-8 form in a tool is a hint at its line, and a whole pair is none."""
     valid_tool = ToolDefinition("t", "\U0001f600", {**OPEN, "title": "é"})
     why = "UTF-8 cannot encode it, so U+FFFD is sent"
-    assert [("hint", "a lone surrogate in tool 't'", why, "tools/t", AT)] == told(
+    assert [("hint", "a lone surrogate in tool 't'", why, "tools/t", AT)] == reported_losses(
         target, tools=(odd,)
     )
-    assert [] == told(target, tools=(valid_tool,))
+    assert [] == reported_losses(target, tools=(valid_tool,))
 
 
 @pytest.mark.parametrize("target", ALL)
@@ -477,7 +479,10 @@ def test_a_form(output: OutputSchema, expected: dict[str, Any], losses: Any) -> 
     why = "it has characters that are refused, or is too long: sent as "
     hints = [("hint", f"output name {name!r}", why + as_, "output", None) for name, as_ in losses]
     assert (output_format, {"type": "json_schema", **output_format}) == (chat, responses)
-    assert (hints, hints) == (told(OPENAI, output=output), told(RESPONSES, output=output))
+    assert (hints, hints) == (
+        reported_losses(OPENAI, output=output),
+        reported_losses(RESPONSES, output=output),
+    )
 
 
 @pytest.mark.parametrize("target", [OPENAI, RESPONSES])
@@ -523,7 +528,7 @@ NAMING = (OPENAI, RESPONSES, CONVERSE)
 def test_a_lone_surrogate_in_a_form(target: str, output: OutputSchema) -> None:
     """What has no UTF-8 form in a form is a hint, and is sent as U+FFFD."""
     what, why = "a lone surrogate in the output", "UTF-8 cannot encode it, so U+FFFD is sent"
-    assert ("hint", what, why, "output", None) in told(target, output=output)
+    assert ("hint", what, why, "output", None) in reported_losses(target, output=output)
     payload_text = str(sent(target, ASK, output=output))
     assert (True, False) == ("\ufffd" in payload_text, "\ud800" in payload_text)
 
