@@ -232,7 +232,7 @@ def begin_turn(parts: list[Param], separator: str | None, *, apart: bool = False
 
 
 def as_recorded(parts: list[Param], request: Request) -> list[Param]:
-    """Return the parts of a message without our own keys. Its texts are not joined."""
+    """Return the parts of a message that is sent as recorded: its texts are not joined."""
     payload_parts: list[Param] = []
     for part in parts:
         payload_parts.append(_without_notes(part))
