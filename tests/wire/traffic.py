@@ -242,7 +242,7 @@ def reply_problems(row: Row) -> list[str]:
             problems += _problems_of_recording(row)
         return problems + _problems_of_sending(row, message)
     except PromptError as error:
-        is_told = row.stream and "the provider says" in str(error)
+        is_told = row.stream and "the provider sent an error" in str(error)
         return [] if is_told else [f"raises {error}"]
 
 
