@@ -178,7 +178,7 @@ REFUSED: dict[str, tuple[Any, object]] = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_an_error_in_a_stream(what: str) -> None:
-    """An event that is an error raises the error that the provider sent, and the message so far stays."""
+    """An error event raises the error of the provider, and the message so far stays."""
     event, text = REFUSED[what]
     reading = read_stream([CHUNK, event])
     error = raised(DataError, lambda: [*reading])
