@@ -120,7 +120,7 @@ OPENED = "{'role': 'user', 'content': opening}"
         ("request.py", ["OPENING", ". -> "], [[""], ["a"], ["b", "c"]]),
         (
             "two_sided.py",
-            ["_begin_turn", f"request.entries.append({OPENED}) -> pass"],
+            ["_begin_turn", f"request.payload_messages.append({OPENED}) -> pass"],
             [["a"], ["b", "c"]],
         ),
     ],

@@ -287,7 +287,7 @@ class Conversion:
         """Return a text with U+FFFD in place of lone surrogates; a hint names such a text."""
         clean, is_changed = valid_unicode(text)
         if is_changed:
-            reason = "it has no UTF-8 form: U+FFFD is sent"
+            reason = "UTF-8 cannot encode it, so U+FFFD is sent"
             self.hint("lone_surrogate", f"a lone surrogate in {name}", reason)
         return clean
 

@@ -1,4 +1,7 @@
-"""The adapter of each provider and server, and the keys of recorded messages it does not read."""
+"""The adapter of each provider and server, and the unread keys of recorded messages.
+
+Read ``Adapter`` first. ``docs/design.md`` explains how to add one.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
@@ -26,14 +29,14 @@ from promptdsl.providers.shared.request import Param
 
 # The adapter of each provider and server.
 #
-# ``docs/design.md`` explains the parts of an adapter, ``config/wire.py`` the facts of a provider.
+# ``config/wire.py`` explains the facts of a provider.
 
 _OF_FACTS = ("read", "read_response", "add_event", "texts_so_far")
-"""The functions of Chat that need the facts of a server."""
+"""The functions in ``openai_chat/`` that need the facts of their server."""
 
 
 class Adapter:
-    """The functions of a provider or a server. Each is loaded when it is used."""
+    """The functions of a provider or a server. Each is loaded at its first use."""
 
     write: Callable[[Prompt, ModelFacts, CachedWrite | None], tuple[Param, tuple[Loss, ...]]]
     """Returns the payload of a prompt and its losses.
@@ -55,9 +58,9 @@ class Adapter:
     read_keys: ReadKeys
     """The keys that ``read`` takes."""
     needs_bytes: Callable[[MediaBlock, str], bool]
-    """Returns whether the address of an attachment is refused, but its bytes may be taken.
+    """Returns whether the target refuses the address of an attachment, but may take its bytes.
 
-    The other argument is the role of its message, in which the target takes such attachments.
+    The second argument is the role of the attachment's message.
     """
 
     def __init__(self, provider: str, wire: Wire | None = None) -> None:
@@ -67,52 +70,55 @@ class Adapter:
         self._facts = None if wire is None else facts_for(None, provider)
 
     def __getattr__(self, name: str) -> Any:  # Any: each has its type above
-        """Load a function. Providers that share a folder get it with their own facts."""
+        """Load a function. Providers that share ``openai_chat/`` get it with their own facts."""
         if name not in Adapter.__annotations__:
             raise AttributeError(f"an Adapter has no {name!r}")
         wire = self._server or wire_of(self._provider)
-        module = {"write": "write", "needs_bytes": "parts"}.get(name, "read")
-        folder = import_module(f"{__package__}.{wire.folder}.{module}")
-        loaded = getattr(folder, "KEYS" if name == "read_keys" else name)
+        file = {"write": "write", "needs_bytes": "parts"}.get(name, "read")
+        module = import_module(f"{__package__}.{wire.folder}.{file}")
+        function = getattr(module, "KEYS" if name == "read_keys" else name)
         if wire.folder == "openai_chat":
-            loaded = self._of_chat(name, loaded)
+            function = self._of_chat(name, function)
         if wire.name != wire.adapter:
-            loaded = _of_server(loaded, name, wire)
-        setattr(self, name, loaded)
-        return loaded
+            function = _of_server(function, name, wire)
+        setattr(self, name, function)
+        return function
 
     @property
     def facts(self) -> ModelFacts:
         """The facts of the provider, without those of a model."""
         return self._facts or facts_for(None, self._provider)
 
-    def _of_chat(self, name: str, loaded: Any) -> Any:  # Any: as above
-        """Return a function of Chat with the facts of this provider, or its table of keys."""
+    def _of_chat(self, name: str, function: Any) -> Any:  # Any: as above
+        """Return a function of Chat with the facts of this provider, or the table of its keys."""
         facts = self.facts
         if name == "read_keys":
             return import_module(f"{__package__}.openai_chat.read").keys_of(facts.own_keys)
-        return partial(loaded, facts=facts) if name in _OF_FACTS else loaded
+        return partial(function, facts=facts) if name in _OF_FACTS else function
 
     def read_messages(self, data: object) -> tuple[Message, ...]:
         """Return the messages of a recorded conversation."""
         return self.read(data).messages
 
 
-def _of_server(loaded: Any, name: str, wire: Wire) -> Any:  # Any: as above
-    """Return a function that reads content of a server, with the server as its origin."""
+def _of_server(function: Any, name: str, wire: Wire) -> Any:  # Any: as above
+    """Return a function that names the server as the origin of the content that it reads.
+
+    A function that reads no messages is returned unchanged.
+    """
     if name == "read":
 
         def read(data: object) -> Prompt:
-            return prompt_with_server_as_origin(loaded(data), wire)
+            return prompt_with_server_as_origin(function(data), wire)
 
         return read
     if name == "read_response":
 
         def read_response(data: object) -> Message:
-            return message_with_server_as_origin(loaded(data), wire)
+            return message_with_server_as_origin(function(data), wire)
 
         return read_response
-    return loaded
+    return function
 
 
 class Targets(dict[str, Adapter]):
@@ -126,6 +132,7 @@ class Targets(dict[str, Adapter]):
 
 @lru_cache(maxsize=256)
 def _adapter(wire: Wire) -> Adapter:
+    """Return the adapter of a server, the same one for the same record."""
     return Adapter(wire.name, wire)
 
 
@@ -169,16 +176,17 @@ def read_payload(payload: object, provider: ProviderName) -> Prompt:
         raise error.located(author()) from None
 
 
-# The keys of recorded messages that are not read, found with the table of their provider.
+# The unread keys of recorded messages, by the key table of their provider.
 #
-# Some blocks keep all further keys. For these, an adapter reports the keys that it does not send.
+# Some blocks keep all further keys. An adapter reports those that it does not send.
 
 
 def unread_keys(data: object, provider_format: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys with a value that are not read in a recorded conversation, with a location.
+    """Yield the unread keys of a recorded conversation, each with a location.
 
-    The data was read before. ``None`` and empty values do not count. A key that is unread at many
-    locations of one kind comes once, with its first location and the number of the others.
+    The caller has read the data before. Keys with ``None`` or an empty value are left out. A key
+    that is unread at many locations of one kind comes once, with its first location and the number
+    of the other locations.
     """
     keys = TARGETS[provider_format].read_keys
     if not is_mapping(data):
@@ -188,5 +196,5 @@ def unread_keys(data: object, provider_format: str) -> Iterator[tuple[str, str]]
     search.find(data, shape(rest=True, **keys.payload), None)
     for (*_, key), values in search.values.items():
         location, _ = values[0]
-        more = f" and {len(values) - 1:,} more" if len(values) > 1 else ""
-        yield key, f"{path_of(location[0])}{more}"
+        further = f" and {len(values) - 1:,} more" if len(values) > 1 else ""
+        yield key, f"{path_of(location[0])}{further}"

@@ -1,4 +1,7 @@
-"""Read a reply: a response, an object of an SDK, or a stream, whose events are passed on."""
+"""Read a reply: a response, an object of an SDK, or a stream whose events are passed on.
+
+Read ``read_response`` first; streams (``read_stream``, ``Reading``) are in the second half.
+"""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -24,8 +27,8 @@ from promptdsl.providers.shared.streamed import StreamedReply
 
 # Read a reply: return the message in a response, an object of an SDK or a dictionary.
 #
-# After ``read_response`` come its structured output and ids, then the advice about what is no
-# reply, and at the end how the provider of a reply or an event is recognised by its keys.
+# After ``read_response`` come its structured output and ids, then the advice about objects that are
+# no reply. At the end, keys tell which provider sent a reply or an event.
 
 
 @public_api
@@ -74,11 +77,11 @@ def read_response(
     answer with none or with several, and for a refusal. Raises :class:`TargetError` for an unknown
     provider.
     """
-    asked = cast("object", structured)
-    if not isinstance(asked, bool | OutputSchema | None):
+    structured_option = cast("object", structured)
+    if not isinstance(structured_option, bool | OutputSchema | None):
         fix = "write True, or a schema such as rendered.output"
         raise OptionError(f"structured={shown(structured)}", fix=fix, at=(author(),))
-    named = named_provider(provider)
+    provider_name = checked_provider(provider)
     if id is not None and (not isinstance(id, str) or not id):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"id={shown(id)}", fix="write a text that is not empty", at=(author(),))
     try:
@@ -87,7 +90,9 @@ def read_response(
         if sender is None:
             keys = ", ".join(map(shown_name, fields)) or "none"
             raise DataError(f"no provider sends a response with these keys: {keys}")
-        message = with_response_id(TARGETS[sent_by(sender, named)].read_response(fields), fields)
+        message = with_response_id(
+            TARGETS[provider_of_reply(sender, provider_name)].read_response(fields), fields
+        )
         message = message if id is None else message.replace(id=id)
         if message.role != "assistant":
             raise DataError(f"a response is a message of the model, not a {message.role} message")
@@ -106,7 +111,7 @@ def read_response(
 
 
 def _parsed(reply: object) -> object:
-    """Return the value to which an SDK parsed the answer of a reply, ``None`` if it did not."""
+    """Return the value that an SDK parsed from the answer of a reply, ``None`` without one."""
     choice = next(iter(getattr(reply, "choices", None) or ()), None)
     for container in (getattr(choice, "message", None), reply):
         for name in ("parsed", "output_parsed", "parsed_output"):
@@ -117,7 +122,7 @@ def _parsed(reply: object) -> object:
 
 
 def _answer_of(message: Message, structured: OutputSchema | bool) -> JsonValue:
-    """Return the JSON value in an answer; raises :class:`DataError` if there is none."""
+    """Return the JSON value in an answer; raises :class:`DataError` for a refusal or no value."""
     reason = f" (finish_reason {message.finish_reason!r})" if message.finish_reason else ""
     if message.is_refusal:
         what = f"the model refused to answer{reason}: {message.text[:60]!r}"
@@ -148,8 +153,8 @@ def response_id(fields: Mapping[str, object]) -> str | None:
     return next((id for id in ids if isinstance(id, str) and id), None)
 
 
-def named_provider(provider: str | None) -> str | None:
-    """Return the provider that an author named; raises :class:`TargetError` if it is unknown."""
+def checked_provider(provider: str | None) -> str | None:
+    """Return the provider that an author chose; raises :class:`TargetError` if it is unknown."""
     try:
         if provider is not None:
             check_provider(provider)
@@ -158,15 +163,15 @@ def named_provider(provider: str | None) -> str | None:
     return provider
 
 
-def sent_by(sender: str, named: str | None) -> str:
-    """Return the provider of a reply: ``named``, or ``sender`` if no provider is named.
+def provider_of_reply(sender: str, provider_name: str | None) -> str:
+    """Return the provider of a reply: ``provider_name``, or ``sender`` if that is ``None``.
 
-    ``sender`` is the provider whose format the reply has. Raises :class:`DataError` if the named
+    ``sender`` is the provider whose format the reply has. Raises :class:`DataError` if the chosen
     provider sends replies in another format.
     """
-    if named is None or wire_of(named).provider_format == sender:
-        return named or sender
-    problem = f"{named} sends replies in another format: this one looks like {sender}"
+    if provider_name is None or wire_of(provider_name).provider_format == sender:
+        return provider_name or sender
+    problem = f"{provider_name} sends replies in another format: this one looks like {sender}"
     raise DataError(problem, fix="name the provider or the server that sent it, or leave it out")
 
 
@@ -204,15 +209,15 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
 
 
 def event_provider(event: Mapping[str, object]) -> str:
-    """Return the provider that sends such an event, an empty string for an unknown one."""
-    signs = [f"{key}: {shown_name(event.get(key))}" for key in ("type", "object")]
+    """Return the provider that sends events like this one, an empty string for an unknown event."""
+    features = [f"{key}: {shown_name(event.get(key))}" for key in ("type", "object")]
     for key, value in event.items():
         name = shown_name(key)
-        signs.append(f"key: {name}")
+        features.append(f"key: {name}")
         for item in list_or_empty(value):
-            signs += [f"{name}[]: {shown_name(inner)}" for inner in mapping_or_empty(item)]
+            features += [f"{name}[]: {shown_name(inner)}" for inner in mapping_or_empty(item)]
     for wire in provider_formats():
-        if any(sign.startswith(wire.event) for sign in signs):
+        if any(feature.startswith(wire.event) for feature in features):
             return wire.name
     provider = provider_of(event)
     if provider is None or wire_of(provider).event:
@@ -223,30 +228,33 @@ def event_provider(event: Mapping[str, object]) -> str:
 def provider_of(fields: Mapping[str, object]) -> str | None:
     """Return the provider whose responses have these keys, ``None`` if no provider has them.
 
-    A key that only one provider has is checked before pairs of keys that others may have, too.
+    Single keys, which only one provider has, are checked before pairs, which others may have, too.
     """
-    for sign, provider in _signs():
-        if all(_has(fields, key, value) for key, value in sign.items()):
+    for features, provider in _response_features():
+        if all(_has(fields, key, value) for key, value in features.items()):
             return provider
     return None
 
 
 @cache
-def _signs() -> list[tuple[Mapping[str, object], str]]:
-    """Return the keys by which responses are recognised, single keys first, with the provider."""
-    signs = [(sign, wire.name) for wire in provider_formats() for sign in wire.response]
-    return sorted(signs, key=lambda known: len(known[0]))
+def _response_features() -> list[tuple[Mapping[str, object], str]]:
+    """Return the keys by which responses are recognised, each with its provider, single ones first.
+
+    A single key belongs to one provider only.
+    """
+    rows = [(features, wire.name) for wire in provider_formats() for features in wire.response]
+    return sorted(rows, key=lambda row: len(row[0]))
 
 
-def _has(fields: Mapping[str, object], key: str, wanted: object) -> bool:
-    """Return whether there is a key with a value, or with a value of a type."""
+def _has(fields: Mapping[str, object], key: str, expected: object) -> bool:
+    """Return whether a key has the expected value, or a value of the expected type."""
     value = fields.get(key)
-    is_right = isinstance(value, wanted) if isinstance(wanted, type) else value == wanted
+    is_right = isinstance(value, expected) if isinstance(expected, type) else value == expected
     return key in fields and is_right
 
 
 def _as_data(value: object) -> object:
-    """Return a value of a type of the user as data: a model, an enumeration, or a list of them."""
+    """Return a value that an SDK parsed as data: models and enumerations, also in a list."""
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json")
@@ -259,7 +267,7 @@ def _as_data(value: object) -> object:
 
 E = TypeVar("E")
 _EMPTY = Message("assistant", (), kind="recorded", finish_reason="interrupted")
-"""The message of a stream of which nothing was read."""
+"""The message of a stream before any event was read."""
 
 
 @public_api
@@ -288,11 +296,11 @@ def read_stream(events: Iterable[E], *, provider: ProviderName | None = None) ->
     that cannot be read, is an error, or belongs to a second answer (``n=2``). Raises
     :class:`TargetError` for an unknown provider.
     """
-    named = named_provider(provider)
+    provider_name = checked_provider(provider)
     stream: Any = events.get("stream") if is_mapping(events) else events  # Any: it is iterated only
     if isinstance(stream, str) or hasattr(stream, "model_dump") or not hasattr(stream, "__iter__"):
         raise _no_stream(events)
-    return Reading(iter(stream), named)
+    return Reading(iter(stream), provider_name)
 
 
 @public_api
@@ -309,32 +317,35 @@ def aread_stream(events: AsyncIterable[E], *, provider: ProviderName | None = No
     >>> asyncio.run(text())
     ['Rain.']
     """
-    named = named_provider(provider)
+    provider_name = checked_provider(provider)
     if not hasattr(events, "__aiter__"):
         raise _no_stream(events)
-    return Reading(aiter(events), named)
+    return Reading(aiter(events), provider_name)
 
 
 def _no_stream(argument: object) -> DataError:
+    """Return the error for an object that is not a stream."""
     fix = "give the stream that a client returns with stream=True; read_response reads a reply"
     fix = advice_about(argument, "aread_stream") or fix
     return DataError(f"a stream is needed, not {type(argument).__name__}", fix=fix)
 
 
 class Reading(Generic[E]):
-    """The events of a stream, and the message that is collected; see :func:`read_stream`."""
+    """The events of a stream, and the message that they make so far; see :func:`read_stream`."""
 
-    def __init__(self, events: Any, named: str | None) -> None:  # Any: an iterator of either kind
+    def __init__(
+        self, events: Any, provider_name: str | None
+    ) -> None:  # Any: an iterator of either kind
         self._events = events
-        self._named = named
+        self._provider_name = provider_name
         self._count = 0
         self._provider = ""
         self._reply = StreamedReply()
         self._message: Message | None = None
         self._passed = 0
-        """The number of events passed on that no provider is known to send."""
-        self._has_begun = self._has_ended = False
-        """Whether the iteration has begun, and whether all events were read."""
+        """The number of events that were passed on although no known provider sends them."""
+        self._has_started = self._has_ended = False
+        """Whether the iteration has started, and whether all events were read."""
 
     def __iter__(self) -> Iterator[E]:
         self._begin("__next__", "asynchronous: read it with aread_stream and async for")
@@ -353,7 +364,7 @@ class Reading(Generic[E]):
     def _begin(self, method: str, advice: str) -> None:
         if not hasattr(self._events, method):
             raise DataError(f"this stream is {advice}", at=(author(),))
-        self._has_begun = True
+        self._has_started = True
 
     @property
     def texts(self) -> "StreamTexts":
@@ -376,11 +387,11 @@ class Reading(Generic[E]):
     def message(self) -> Message:
         """The message so far.
 
-        While the stream is read, and after it failed or was left, it never raises an error:
+        While you read the stream, and after it failed or you left it, this never raises an error:
         without events that make a message, it is an empty message. Raises :class:`DataError` before
-        the stream is iterated, and if the complete stream is not an answer of a provider.
+        you iterate over the stream, and if the complete stream is not an answer of a provider.
         """
-        is_unfinished = self._has_begun and not self._has_ended
+        is_unfinished = self._has_started and not self._has_ended
         if not self._provider:
             if is_unfinished or (self._has_ended and not self._passed):
                 return _EMPTY
@@ -418,30 +429,30 @@ class Reading(Generic[E]):
         return TARGETS[self._provider].texts_so_far(self._reply) if self._provider else []
 
     def _last_text(self) -> str:
-        """End the stream, and return the text that is known only now.
+        """End the stream, and return the text that only its end makes certain.
 
-        The text may have begun like reasoning, or be in the last event only.
+        The text may begin like reasoning, or be in the last event only.
         """
         if self._has_ended:
             return ""
         self._has_ended = True
-        shown, blocks = "".join(self._texts_so_far()), tuple[Block, ...]()
+        earlier_text, blocks = "".join(self._texts_so_far()), tuple[Block, ...]()
         with suppress(DataError):  # if the events are not an answer, ``message`` raises
             blocks = self.message.content
         texts = [block for block in blocks if isinstance(block, TextBlock)]
         text = "".join(block.text for block in texts if not block.extra.get("refusal"))
-        return text[len(shown) :] if text.startswith(shown) else ""
+        return text[len(earlier_text) :] if text.startswith(earlier_text) else ""
 
     def _add(self, event_or_helper: object) -> None:
         self._count += 1
         self._message = None
         try:
-            # A helper of OpenAI's SDK sends the chunks inside other events.
+            # A helper of OpenAI's SDK puts the chunks into other events.
             event = mapping(getattr(event_or_helper, "chunk", event_or_helper))
             event = mapping(event.get("chunk", event))
             _refuse(event)
             if not self._provider and (sender := event_provider(event)):
-                self._provider = sent_by(sender, self._named)
+                self._provider = provider_of_reply(sender, self._provider_name)
             if self._provider:
                 TARGETS[self._provider].add_event(self._reply, event)
             else:
@@ -491,13 +502,13 @@ def _refuse(event: Param) -> None:
     errors = [failed[key] for key in keys if failed[key]]
     if errors or event.get("type") in ("error", "response.failed"):
         fix = "send the request again; reading.message has what came before"
-        raise DataError(f"the provider says: {[*errors, failed][0]}", fix=fix)
+        raise DataError(f"the provider sent an error: {[*errors, failed][0]}", fix=fix)
 
 
 def _interrupted(message: Message, tags: tuple[str, str] | None) -> Message:
     """Return the message of an interrupted stream, without its incomplete blocks."""
     blocks: list[Block] = []
-    left_out: list[str] = []
+    incomplete: list[str] = []
     unknown = [block.data for block in message.content if isinstance(block, UnknownBlock)]
     answered = [data.get("tool_use_id") for data in unknown]
     for block in message.content:
@@ -518,8 +529,8 @@ def _interrupted(message: Message, tags: tuple[str, str] | None) -> Message:
             # The service refuses a call of its own tool without the result.
             is_open = data.get("id") not in answered
         if is_open:
-            left_out.append(name)
+            incomplete.append(name)
         elif not isinstance(block, TextBlock) or block.text or block.extra:
             blocks.append(block)
-    notes = {"interrupted": left_out} if left_out else {}
+    notes = {"interrupted": incomplete} if incomplete else {}
     return message.replace(content=tuple(blocks), metadata=notes, finish_reason="interrupted")

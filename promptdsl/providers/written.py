@@ -1,4 +1,4 @@
-"""The payload that an adapter wrote for a prompt, with its losses and its tokens."""
+"""The payload that an adapter wrote for a prompt, with its losses and its token counts."""
 
 from itertools import compress
 from operator import is_not
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from promptdsl.tokens.payloads import Tally
 
 MEMORY = Memory()
-"""The written entries of the long conversations that were rendered last."""
+"""The cached writes of the long conversations that were rendered last."""
 
 
 class WrittenPayload:
     """The payload that an adapter wrote for a prompt, and its ``losses``.
 
-    Of a long conversation only the new messages are written. Payloads that callers get share no
-    containers.
+    The adapter writes only the new messages of a long conversation. The payloads that callers get
+    share no list and no dictionary.
     """
 
     __slots__ = ("_ready", "_write", "_write_cache", "facts", "losses", "prompt")
 
     def __init__(self, prompt: Prompt, facts: ModelFacts, memory: Memory = MEMORY) -> None:
         """Raise :class:`PromptError` for a prompt that cannot be written."""
-        is_long = len(prompt.messages) >= memory.least and memory.serves(prompt.messages)
+        is_long = len(prompt.messages) >= memory.min_messages and memory.serves(prompt.messages)
         cached_write = CachedWrite(memory) if is_long else None
         self._write = TARGETS[str(facts.provider)].write
         payload, self.losses = self._write(prompt, facts, cached_write)
@@ -40,7 +40,7 @@ class WrittenPayload:
     @property
     def shared(self) -> Param:
         """The payload for reading only: never change it, and never return it to a caller."""
-        # A copy, because another thread may take the payload after a check.
+        # Loop over a copy, because another thread may take the payload after a check.
         for ready in [*self._ready]:
             return ready
         return self._write(self.prompt, self.facts, None)[0]
@@ -55,12 +55,12 @@ class WrittenPayload:
             return self.shared
 
     def locations(self) -> tuple[SentLocation, ...]:
-        """Return the location of each block of the prompt, from a second write with notes."""
+        """Return the location of each block of the prompt. A second write with notes finds them."""
         notes = LocationNotes()
         return notes.locations(*self._write(self.prompt, self.facts, CachedWrite(None, notes)))
 
     def tally(self, tokens: "TextTokens") -> "Tally":
-        """Return the token counts of the payload; ``tokens`` counts equal entries only once."""
+        """Return the token counts of the payload; ``tokens`` counts equal messages only once."""
         from promptdsl.tokens.payloads import entry_tokens
 
         if self._write_cache is None:
@@ -71,33 +71,35 @@ class WrittenPayload:
 def tally(
     payload: Param, facts: ModelFacts, tokens: "TextTokens", write_cache: WriteCache
 ) -> "Tally":
-    """Return the token counts of a payload. Its cached write keeps the counts of final entries."""
+    """Return the token counts of a payload.
+
+    Its cached write keeps the counts of the final messages, so that no later call counts them.
+    """
     from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
 
     key = entries_key(payload)
     if key is None:
         raise KeyError(f"none of {', '.join(payload)} is in promptdsl.tokens.payloads.ENTRY_KEYS")
-    entries, final_count = payload[key], write_cache.final_count
-    # The counts of the final entries: only those that no earlier call has counted are counted.
-    known = next(
-        (tally for counter, tally in write_cache.counted if counter is tokens), Tally(0, [])
+    messages, final_count = payload[key], write_cache.final_count
+    # Count the final messages that no earlier call has counted.
+    counted = next(
+        (counts for counter, counts in write_cache.counted if counter is tokens), Tally(0, [])
     )
-    if len(known.entries) < final_count:
-        added = entry_tokens(
-            {key: write_cache.entries[len(known.entries) : final_count]}, tokens, facts
-        )
-        known = Tally(0, [*known.entries, *added.entries], known.media + added.media)
-        others = [counted for counted in write_cache.counted if counted[0] is not tokens]
-        write_cache.counted[:] = [(tokens, known), *others[:1]]
-    # An entry that is sent with a cache mark differs from the one in the cached write.
-    marked = [*compress(range(final_count), map(is_not, write_cache.entries, entries))]
-    new_entries = [*(entries[index] for index in marked), *entries[final_count:]]
-    new = entry_tokens({**payload, key: new_entries}, tokens, facts)
-    counts = [*known.entries, *new.entries[len(marked) :]]
+    if len(counted.entries) < final_count:
+        uncounted = write_cache.payload_messages[len(counted.entries) : final_count]
+        further = entry_tokens({key: uncounted}, tokens, facts)
+        counted = Tally(0, [*counted.entries, *further.entries], counted.media + further.media)
+        other_counters = [pair for pair in write_cache.counted if pair[0] is not tokens]
+        write_cache.counted[:] = [(tokens, counted), *other_counters[:1]]
+    # A message that is sent with a cache mark is not the object in the cached write.
+    marked = [*compress(range(final_count), map(is_not, write_cache.payload_messages, messages))]
+    new_messages = [*(messages[index] for index in marked), *messages[final_count:]]
+    new = entry_tokens({**payload, key: new_messages}, tokens, facts)
+    counts = [*counted.entries, *new.entries[len(marked) :]]
     for index, count in zip(marked, new.entries, strict=False):
         counts[index] = count
-    media = known.media + new.media
-    if marked and known.media:
-        replaced = {key: [write_cache.entries[index] for index in marked]}
+    media = counted.media + new.media
+    if marked and counted.media:
+        replaced = {key: [write_cache.payload_messages[index] for index in marked]}
         media -= entry_tokens(replaced, tokens, facts).media
     return Tally(new.fixed, counts, media, new.tools)

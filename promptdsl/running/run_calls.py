@@ -1,6 +1,6 @@
 """Running the calls of a message: ``run_calls`` and ``arun_calls``.
 
-In this order: the content of a result, one call, and all calls of a message.
+Read ``run_calls`` first. Before it come the content of a result, and the handling of one call.
 """
 
 import dataclasses
@@ -44,12 +44,12 @@ from promptdsl.running.tools import (
     toolbox_of,
 )
 
-# The content of a tool result, made from the value that a function returned.
+# Make the content of a tool result from the value that a function returned.
 
 Content: TypeAlias = str | list[Block]
 
 
-class Result(NamedTuple):
+class CallResult(NamedTuple):
     """The content of a result, whether it is an error, and the type of the error."""
 
     content: Content
@@ -57,31 +57,31 @@ class Result(NamedTuple):
     error_type: ErrorType | None = None
 
 
-def result_of(value: object) -> Result:
-    """Return the result for the value of a function: a text, blocks, or JSON.
+def result_of(value: object) -> CallResult:
+    """Return the result for the value that a function returned: a text, blocks, or JSON.
 
     Raises :class:`DataError` for a value that JSON cannot express.
     """
     if isinstance(value, str) and not isinstance(value, Enum):
-        return Result(exact(value))
+        return CallResult(exact(value))
     if isinstance(value, AnyBlock):
-        return Result([cast("Block", value)])
+        return CallResult([cast("Block", value)])
     if is_list(value) and value and all(isinstance(item, AnyBlock) for item in value):
-        return Result([*cast("list[Block]", value)])
+        return CallResult([*cast("list[Block]", value)])
     dump: Any = getattr(value, "model_dump", None)  # Any: a method of a pydantic model
     if callable(dump) and is_list(getattr(value, "content", None)):
         data = cast("JsonDict", dump(mode="json", by_alias=True))
         if "isError" in data:
             return _mcp_result(data)
-    return Result(write_json(plain(value, "result", _leaf)))
+    return CallResult(write_json(plain(value, "result", _leaf)))
 
 
-def _leaf(value: object, around: Around, key: object) -> object:
-    """Return the JSON of a value that is not a list or dictionary; an object becomes its fields."""
+def _leaf(value: object, enclosing: Around, key: object) -> object:
+    """Return the JSON of a value that is not a list or a mapping. An object becomes its fields."""
     item: Any = value  # Any: whatever a function returns
     cls: Any = type(value)
     if isinstance(item, Enum):
-        return _leaf(item.value, around, key)
+        return _leaf(item.value, enclosing, key)
     if isinstance(item, date | time):
         return item.isoformat()
     if isinstance(item, Decimal | UUID):
@@ -92,16 +92,16 @@ def _leaf(value: object, around: Around, key: object) -> object:
         return Fields({field.name: getattr(item, field.name) for field in dataclasses.fields(cls)})
     if attrs.has(cls) and not isinstance(item, AnyBlock):
         return Fields({field.name: getattr(item, field.name) for field in attrs.fields(cls)})
-    return json_leaf(item, around, key)
+    return json_leaf(item, enclosing, key)
 
 
-def _mcp_result(data: JsonDict) -> Result:
+def _mcp_result(data: JsonDict) -> CallResult:
     """Return the result for an MCP result: its contents, or its structured content."""
     contents: list[JsonDict] = data["content"]
     structured = data.get("structuredContent")
     if not contents and structured is not None:
-        return Result(write_json(structured), bool(data["isError"]))
-    return Result([*map(_mcp_block, contents)], bool(data["isError"]))
+        return CallResult(write_json(structured), bool(data["isError"]))
+    return CallResult([*map(_mcp_block, contents)], bool(data["isError"]))
 
 
 def _mcp_block(content: JsonDict) -> Block:
@@ -121,11 +121,12 @@ def _mcp_block(content: JsonDict) -> Block:
 
 
 def _media_block(kind: str, data: object, media_type: object) -> Block:
+    """Return the block for base64 data."""
     source: Mapping[str, object] = {"type": "base64", "data": data, "media_type": media_type}
     return block_from_dict({"type": kind, "source": source})
 
 
-# One tool call: whether it has to be run, running it, and the message with its result.
+# Handle one tool call: decide whether it is run, run it, and make the message with its result.
 
 ErrorMode: TypeAlias = Literal["hide", "text", "raise"]
 """What happens to an exception of a function.
@@ -138,7 +139,7 @@ _MODES: tuple[ErrorMode, ...] = get_args(ErrorMode)
 _LOG = logging.getLogger("promptdsl.tools")
 
 _RUN_BY_ANTHROPIC = "srvtoolu_"
-"""The beginning of the id of a call that Anthropic ran itself.
+"""How the id of a call begins that Anthropic ran itself.
 
 Gateways pass such a call on as if the client had to run it.
 """
@@ -151,28 +152,29 @@ def check_mode(errors: object) -> None:
 
 
 def calls_to_run(calls: object, toolbox: Toolbox) -> tuple[ToolUseBlock, ...]:
-    """Return the calls of a message, or of a list of calls, that wait for a result.
+    """Return the calls, of a message or a list, whose function must be run.
 
-    Without those that the provider ran, those with a result in the message, and those that are the
-    answer itself. Raises :class:`OptionError` for anything but calls.
+    Three kinds of calls are left out: those that the provider ran, those with a result in the
+    message, and those that are the answer itself. Raises :class:`OptionError` for anything but
+    calls.
     """
     answered: set[object] = set()
-    waiting: tuple[ToolUseBlock, ...] = ()
+    pending: tuple[ToolUseBlock, ...] = ()
     if isinstance(calls, Message):
         answered = {id for block in calls.content for id in _answered_by(block)}
-        waiting = calls.calls
+        pending = calls.calls
     elif isinstance(calls, str) or is_mapping(calls) or not isinstance(calls, Iterable):
         raise _no_calls(calls)
     elif hasattr(type(cast("object", calls)), "__pydantic_fields__"):
         raise _no_calls(cast("object", calls))  # an object of a client, which can be iterated
     else:
-        waiting = tuple(cast("Iterable[ToolUseBlock]", calls))
-    for call in waiting:
+        pending = tuple(cast("Iterable[ToolUseBlock]", calls))
+    for call in pending:
         if not isinstance(call, ToolUseBlock):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise _no_calls(call)
     return tuple(
         call
-        for call in waiting
+        for call in pending
         if call.id not in answered
         and call.name not in toolbox.answers
         and not call.id.startswith(_RUN_BY_ANTHROPIC)
@@ -180,7 +182,7 @@ def calls_to_run(calls: object, toolbox: Toolbox) -> tuple[ToolUseBlock, ...]:
 
 
 def _answered_by(block: Block) -> tuple[object, ...]:
-    """Return the ids of the calls whose result a block is."""
+    """Return the ids of the calls that a block answers, if it is a result."""
     if isinstance(block, ToolResultBlock):
         return (block.tool_use_id,)
     if isinstance(block, UnknownBlock):
@@ -188,15 +190,16 @@ def _answered_by(block: Block) -> tuple[object, ...]:
     return ()
 
 
-def _no_calls(value: object) -> OptionError:
+def _no_calls(argument: object) -> OptionError:
+    """Return the error for an object that is not a call."""
     from promptdsl.foundation.remedies import REPLY, is_reply
 
-    fix = REPLY if is_reply(value) else "give a message, its calls, or transcript.pending_calls"
-    return OptionError(f"{kind_of(value)} is not a tool call", fix=fix)
+    fix = REPLY if is_reply(argument) else "give a message, its calls, or transcript.pending_calls"
+    return OptionError(f"{kind_of(argument)} is not a tool call", fix=fix)
 
 
-def called(tool: RunnableTool, call: ToolUseBlock) -> object:
-    """Run the function of a tool for a call, and return its value."""
+def value_of_call(tool: RunnableTool, call: ToolUseBlock) -> object:
+    """Run the function of a tool for a call, and return what the function returns."""
     with detached():
         arguments = checked_arguments(tool, call)
         if tool.arguments is not None and tool.arguments.is_model:
@@ -204,8 +207,8 @@ def called(tool: RunnableTool, call: ToolUseBlock) -> object:
         return tool.function(**{**arguments, **dict.fromkeys(tool.call_parameters, call)})
 
 
-def finished(value: object) -> Result:
-    """Return the result for a value; :class:`DataError` for a coroutine that was not awaited."""
+def finished_result(value: object) -> CallResult:
+    """Return the result for a value; raises :class:`DataError` for a coroutine."""
     close = getattr(value, "close", None)
     if hasattr(value, "__await__") and callable(close):
         close()
@@ -213,14 +216,16 @@ def finished(value: object) -> Result:
     return result_of(value)
 
 
-def failed(tool: RunnableTool, call: ToolUseBlock, error: Exception, errors: ErrorMode) -> Result:
+def failed_result(
+    tool: RunnableTool, call: ToolUseBlock, error: Exception, errors: ErrorMode
+) -> CallResult:
     """Return the result of a call whose function raised an exception, and log the exception.
 
-    With ``errors="raise"`` the exception is raised again. Arguments that do not fit are a result in
-    any case.
+    With ``errors="raise"`` it raises the exception again. Arguments that do not fit always become a
+    result, which is not logged.
     """
     if isinstance(error, BadArgumentsError):
-        return Result(str(error), error_type="validation_error")
+        return CallResult(str(error), error_type="validation_error")
     if errors == "raise":
         raise error
     level = logging.INFO if isinstance(error, ToolError) else logging.ERROR
@@ -230,17 +235,17 @@ def failed(tool: RunnableTool, call: ToolUseBlock, error: Exception, errors: Err
         text = error.what
     elif errors == "text":
         text = "".join(format_exception_only(error)).strip()
-    return Result(text, error_type="execution_error")
+    return CallResult(text, error_type="execution_error")
 
 
-def unknown_tool(call: ToolUseBlock, toolbox: Toolbox) -> Message:
+def message_of_unknown_tool(call: ToolUseBlock, toolbox: Toolbox) -> Message:
     """Return the result of a call whose tool does not exist."""
     names = ", ".join(toolbox.tools) or "none"
     text = f"there is no tool of this name; the tools are: {names}"
-    return message_of(call, Result(text, error_type="unknown_tool"))
+    return message_of(call, CallResult(text, error_type="unknown_tool"))
 
 
-def message_of(call: ToolUseBlock, result: Result) -> Message:
+def message_of(call: ToolUseBlock, result: CallResult) -> Message:
     """Return the message with the result of a call."""
     return Message.tool_result(
         call.id,
@@ -251,9 +256,9 @@ def message_of(call: ToolUseBlock, result: Result) -> Message:
     )
 
 
-# Running the calls of a message: ``run_calls`` and ``arun_calls``.
+# Run the calls of a message: ``run_calls`` and ``arun_calls``.
 #
-# Each call has one result, and results come in the order of the calls.
+# Each call gets one result. The results come in the order of the calls.
 
 
 @public_api
@@ -267,9 +272,9 @@ def run_calls(
     not checked.
 
     Store each result before you ask for the next one, because the next function runs only then. A
-    call whose result was not stored runs again. To prevent that its action is done twice, a
-    function may take the call itself (``call: ToolUseBlock``) and use its id as a key. An iterator
-    that is discarded before its first result warns with a ``RuntimeWarning``: nothing ran.
+    call whose result you did not store runs again. So that its action is not done twice, a function
+    may take the call itself (``call: ToolUseBlock``) and use its id as a key. If you discard the
+    iterator before its first result, nothing runs, and a ``RuntimeWarning`` says so.
 
     If the arguments do not fit, the function is not called, and the result says what was expected.
     If the function raises an exception, the result says that the tool failed; for a
@@ -293,21 +298,21 @@ def run_calls(
     with the same name, and for an ``async def``: use :func:`arun_calls` for that.
     """
     toolbox = toolbox_of(tools)
-    waiting = calls_to_run(calls, toolbox)
+    pending = calls_to_run(calls, toolbox)
     check_mode(errors)
     for tool in toolbox.tools.values():
         if tool.is_async:
             fix = "run it with arun_calls: async for result in arun_calls(calls, tools)"
             raise OptionError(f"the tool {tool.name!r} is asynchronous", fix=fix)
-    run = _Run("run_calls", "for", len(waiting), author())
-    results = _run_calls(waiting, toolbox, errors, run)
+    run = _Run("run_calls", "for", len(pending), author())
+    results = _run_calls(pending, toolbox, errors, run)
     finalize(results, run.check_started)
     return results
 
 
 @attrs.define(eq=False)
 class _Run:
-    """The calls of an iterator, which warns if it is discarded before any of them ran."""
+    """The state of an iterator over calls. It warns if nobody asks for the first result."""
 
     function: str
     loop: str
@@ -333,12 +338,12 @@ def _run_calls(
     for call in calls:
         tool = toolbox.tools.get(call.name)
         if tool is None:
-            yield unknown_tool(call, toolbox)
+            yield message_of_unknown_tool(call, toolbox)
             continue
         try:
-            result = finished(called(tool, call))
+            result = finished_result(value_of_call(tool, call))
         except Exception as error:
-            result = failed(tool, call, error, errors)
+            result = failed_result(tool, call, error, errors)
         yield message_of(call, result)
 
 
@@ -375,15 +380,15 @@ def arun_calls(
     is not an ``async def``, because a thread cannot be stopped.
     """
     toolbox = toolbox_of(tools)
-    waiting = calls_to_run(calls, toolbox)
+    pending = calls_to_run(calls, toolbox)
     check_mode(errors)
     if type(limit) is not int or limit < 1:
         raise OptionError(f"limit={shown(limit)}", fix="write how many may run at once: 1 or more")
     if timeout is not None:
         _check_timeout(timeout, toolbox)
-    run = _Run("arun_calls", "async for", len(waiting), author())
+    run = _Run("arun_calls", "async for", len(pending), author())
     message_of_call = partial(_awaited_message, toolbox, errors, timeout)
-    results = _arun_calls(waiting, message_of_call, limit, run)
+    results = _arun_calls(pending, message_of_call, limit, run)
     finalize(results, run.check_started)
     return results
 
@@ -416,18 +421,21 @@ async def _arun_calls(
 async def _awaited_message(
     toolbox: Toolbox, errors: ErrorMode, timeout: float | None, call: ToolUseBlock
 ) -> Message:
+    """Run a call, and return the message with its result."""
     tool = toolbox.tools.get(call.name)
     if tool is None:
-        return unknown_tool(call, toolbox)
+        return message_of_unknown_tool(call, toolbox)
     try:
         result = await _awaited_result(tool, call, timeout)
     except Exception as error:
-        result = failed(tool, call, error, errors)
+        result = failed_result(tool, call, error, errors)
     return message_of(call, result)
 
 
-async def _awaited_result(tool: RunnableTool, call: ToolUseBlock, timeout: float | None) -> Result:
-    """Return the result of a function: an ``async def`` is awaited, another runs in a thread."""
+async def _awaited_result(
+    tool: RunnableTool, call: ToolUseBlock, timeout: float | None
+) -> CallResult:
+    """Return the result of a call: await an ``async def``, run any other function in a thread."""
     import asyncio
 
     if not tool.is_async:
@@ -435,18 +443,18 @@ async def _awaited_result(tool: RunnableTool, call: ToolUseBlock, timeout: float
         if error is not None:
             raise error
         with detached():
-            return finished(await value if isawaitable(value) else value)
+            return finished_result(await value if isawaitable(value) else value)
     clock = asyncio.timeout(timeout)
     try:
         async with clock:
-            value = called(tool, call)
+            value = value_of_call(tool, call)
             with detached():
-                return finished(await value if isawaitable(value) else value)
+                return finished_result(await value if isawaitable(value) else value)
     except TimeoutError:
         if not clock.expired():
             raise
         text = f"the tool was stopped after {timeout:g} seconds; its action may have happened"
-        return Result(text, error_type="timeout_error")
+        return CallResult(text, error_type="timeout_error")
 
 
 def _value_or_error(tool: RunnableTool, call: ToolUseBlock) -> tuple[object, Exception | None]:
@@ -455,7 +463,7 @@ def _value_or_error(tool: RunnableTool, call: ToolUseBlock) -> tuple[object, Exc
     The exception is returned, because ``StopIteration`` cannot be raised out of a thread.
     """
     try:
-        return called(tool, call), None
+        return value_of_call(tool, call), None
     except Exception as error:
         return None, error
 

@@ -1,4 +1,4 @@
-"""The tools that can be run, by name, and the checks of the arguments of a call."""
+"""The tools that can be run, by name, and the check of the arguments of a call."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -16,13 +16,13 @@ from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.schemas import resolved
 
-# The tools that can be run, by name: their functions and the checks of their arguments.
+# The tools that can be run, by name: their functions and what the functions take.
 
 Function: TypeAlias = Callable[..., object]
 Tools: TypeAlias = Iterable[object] | Mapping[str, object]
 """Functions and tools, or functions by name.
 
-For mypy a list of two functions is a list of ``object``, so its items are checked at run time.
+For mypy, a list of two functions is a list of ``object``, so the items are checked at run time.
 """
 
 
@@ -33,7 +33,7 @@ class RunnableTool:
     name: str
     function: Function
     arguments: Arguments | None
-    """The check of the arguments; ``None`` if they are not checked."""
+    """The check of the arguments, ``None`` if there is none."""
     schema: JsonObject
     call_parameters: tuple[str, ...]
     """The parameters that get the call itself."""
@@ -42,7 +42,7 @@ class RunnableTool:
 
 @attrs.frozen
 class Toolbox:
-    """The tools that can be run, and the names of calls that are the model's answer itself."""
+    """The tools that can be run by name, and the names of the calls that are the answer itself."""
 
     tools: Mapping[str, RunnableTool]
     answers: frozenset[str]
@@ -54,8 +54,8 @@ def toolbox_of(tools: object) -> Toolbox:
     Raises :class:`OptionError` for a tool that cannot be run, and for two tools with the same name.
     """
     if is_mapping(tools):
-        named = {name: _unchecked_tool(name, function) for name, function in tools.items()}
-        return Toolbox(named, frozenset())
+        tools_by_name = {name: _unchecked_tool(name, function) for name, function in tools.items()}
+        return Toolbox(tools_by_name, frozenset())
     if isinstance(tools, str | Tool | Output) or not isinstance(tools, Iterable):
         fix = "give a list of functions and Tools, or a mapping of names to functions"
         raise OptionError(f"{with_article(kind_of(tools))} is not a list of tools", fix=fix)
@@ -127,11 +127,11 @@ def _is_async(function: Any) -> bool:  # Any: whatever can be called
     )
 
 
-# Checking the arguments of a call, and the text that a model reads about wrong ones.
+# Check the arguments of a call, and make the text that a model reads about wrong arguments.
 #
 # The text names parameters and the types that they expect. It repeats nothing that the model wrote.
 
-_MOST_PROBLEMS = 10
+_MAX_PROBLEMS = 10
 _NO_CONSTRAINTS = ("type", "title", "description", "default", "const", "contentMediaType")
 _UNKNOWN_NAME = ("unexpected_keyword_argument", "extra_forbidden")
 _MISSING = ("missing", "missing_argument", "missing_keyword_only_argument")
@@ -173,10 +173,10 @@ def checked_arguments(tool: RunnableTool, call: ToolUseBlock) -> Any:  # Any: of
             problems.append(_problem(tool, problem["type"], location, problem.get("ctx", {})))
     if not problems:
         return checked
-    more = len(problems) - _MOST_PROBLEMS
-    lines = ["the arguments do not fit:", *dict.fromkeys(problems[:_MOST_PROBLEMS])]
-    if more > 0:
-        lines.append(f"and {more} more")
+    hidden_count = len(problems) - _MAX_PROBLEMS
+    lines = ["the arguments do not fit:", *dict.fromkeys(problems[:_MAX_PROBLEMS])]
+    if hidden_count > 0:
+        lines.append(f"and {hidden_count} more")
     raise BadArgumentsError("\n- ".join(lines))
 
 
@@ -202,9 +202,9 @@ def _unknown_name(path: str, properties: Iterable[str]) -> str:
 
 
 def _walked(root: JsonObject, location: tuple[int | str, ...]) -> tuple[str, JsonObject]:
-    """Return the path of a location as far as the schema has it, and the schema there.
+    """Return the path of a location as far as the schema has it, and the schema at its end.
 
-    The path ends at a key that the model chose, or where one of several types was tried.
+    The path ends before a key that the model made up, and where a value may have several types.
     """
     path, schema = "", root
     for key in location:
@@ -225,7 +225,7 @@ def _properties(schema: JsonObject) -> JsonObject:
 
 
 def _described(schema: JsonObject, root: JsonObject) -> str:
-    """Return in a few words which values a schema accepts."""
+    """Return in a few words the values that a schema accepts."""
     choices = [schema["const"]] if "const" in schema else schema.get("enum")
     if is_list(choices):
         return f"one of {', '.join(map(write_json, choices))}"

@@ -60,25 +60,25 @@ def bedrock_rules(payload: Mapping[str, Any], facts: ModelFacts) -> None:
 
 def check_model(request: Mapping[str, Any]) -> None:
     """Check the enumerations, patterns and lengths that botocore's validator skips."""
-    waiting: list[tuple[Any, Any, str]] = [(_shape(), request, "")]
-    while waiting:
-        shape, value, place = waiting.pop()
-        _check_value(shape, value, place)
+    unvisited: list[tuple[Any, Any, str]] = [(_shape(), request, "")]
+    while unvisited:
+        shape, value, path = unvisited.pop()
+        _check_value(shape, value, path)
         if shape.type_name == "structure" and not shape.metadata.get("document"):
-            waiting += [(shape.members[key], value[key], f"{place}.{key}") for key in value]
+            unvisited += [(shape.members[key], value[key], f"{path}.{key}") for key in value]
         elif shape.type_name == "list":
-            waiting += [(shape.member, item, f"{place}[{n}]") for n, item in enumerate(value)]
+            unvisited += [(shape.member, item, f"{path}[{n}]") for n, item in enumerate(value)]
 
 
-def _check_value(shape: Any, value: Any, place: str) -> None:
+def _check_value(shape: Any, value: Any, path: str) -> None:
     metadata = shape.metadata
     allowed, pattern = metadata.get("enum"), metadata.get("pattern")
-    assert allowed is None or value in allowed, f"{place}: {value!r} is not in {allowed}"
-    assert pattern is None or re.fullmatch(pattern, value), f"{place}: {value!r}"
+    assert allowed is None or value in allowed, f"{path}: {value!r} is not in {allowed}"
+    assert pattern is None or re.fullmatch(pattern, value), f"{path}: {value!r}"
     if shape.type_name in ("string", "blob", "list"):
-        least, most = metadata.get("min", 0), metadata.get("max", len(value))
-        assert least <= len(value) <= most, f"{place}: {len(value)} long"
-    assert shape.type_name != "blob" or isinstance(value, bytes), f"{place}: text, not bytes"
+        minimum, maximum = metadata.get("min", 0), metadata.get("max", len(value))
+        assert minimum <= len(value) <= maximum, f"{path}: {len(value)} long"
+    assert shape.type_name != "blob" or isinstance(value, bytes), f"{path}: text, not bytes"
 
 
 def _check_order(messages: list[dict[str, Any]]) -> None:
@@ -96,8 +96,8 @@ def _check_message(message: Mapping[str, Any]) -> None:
     for block in content:
         _check_block(block)
     attached = [*_attached(content)]
-    for kind, most in MOST.items():
-        assert [name for name, _ in attached].count(kind) <= most, f"more than {most} of {kind}"
+    for kind, limit in MOST.items():
+        assert [name for name, _ in attached].count(kind) <= limit, f"more than {limit} of {kind}"
     for kind, value in attached:
         data = value["source"].get("bytes", b"")
         assert len(data) <= LARGEST.get(kind, len(data)), f"{kind} of {len(data)} bytes"
@@ -119,8 +119,8 @@ def _check_block(block: Mapping[str, Any]) -> None:
         legal = re.fullmatch(r"[a-zA-Z0-9()\[\]-]+( [a-zA-Z0-9()\[\]-]+)*", value["name"])
         assert legal, f"the name {value['name']!r} of a document"
     if kind == "reasoningContent":
-        said = value.get("reasoningText", {"signature": value.get("redactedContent")})
-        assert said["signature"], "reasoning that is not signed"
+        content = value.get("reasoningText", {"signature": value.get("redactedContent")})
+        assert content["signature"], "reasoning that is not signed"
     if kind == "toolResult":
         _check_result(value)
 
@@ -136,20 +136,20 @@ def _check_result(result: Mapping[str, Any]) -> None:
 
 
 def _check_pairing(messages: Iterable[Mapping[str, Any]]) -> None:
-    seen, waiting = set[str](), set[str]()
+    seen, open_ids = set[str](), set[str]()
     for message in messages:
         blocks = [block for block in message["content"] if "cachePoint" not in block]
         results = [b["toolResult"]["toolUseId"] for b in blocks if "toolResult" in b]
-        assert waiting == set(results), f"calls and results differ: {waiting ^ set(results)}"
-        assert len(results) == len(waiting), "a result twice"
+        assert open_ids == set(results), f"calls and results differ: {open_ids ^ set(results)}"
+        assert len(results) == len(open_ids), "a result twice"
         heads = ["toolResult" in block for block in blocks[: len(results)]]
         assert all(heads), "results come first in a turn"
         calls = [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
-        waiting = set(calls)
-        assert len(waiting) == len(calls), "an id twice in one turn"
-        assert not waiting & seen, f"ids used before: {waiting & seen}"
-        seen |= waiting
-    assert not waiting, f"calls without results: {waiting}"
+        open_ids = set(calls)
+        assert len(open_ids) == len(calls), "an id twice in one turn"
+        assert not open_ids & seen, f"ids used before: {open_ids & seen}"
+        seen |= open_ids
+    assert not open_ids, f"calls without results: {open_ids}"
 
 
 def _check_vendor(payload: Mapping[str, Any], facts: ModelFacts) -> None:
@@ -164,15 +164,17 @@ def _check_vendor(payload: Mapping[str, Any], facts: ModelFacts) -> None:
             assert facts.s3_media or "s3Location" not in value["source"], f"{kind} in S3"
         for block in message["content"]:
             held = [*_attached(block.get("toolResult", {}).get("content", ()))]
-            named = {"csv": "text/csv", "txt": "text/plain"}
+            types_by_format = {"csv": "text/csv", "txt": "text/plain"}
             for kind, value in held:
-                assert {kind, named.get(value["format"])} & {*facts.result_media}, f"{kind} inside"
+                assert {kind, types_by_format.get(value["format"])} & {*facts.result_media}, (
+                    f"{kind} inside"
+                )
     if facts.tool_schemas == "nova_tools":
         specs = (tool.get("toolSpec") for tool in payload.get("toolConfig", {}).get("tools", ()))
         schemas = [spec["inputSchema"]["json"] for spec in specs if spec]
         assert "$defs" not in str(schemas), "a schema with definitions"
-        known = {"type", "properties", "required", "additionalProperties", "title"}
-        assert all(schema.keys() <= known for schema in schemas)
+        allowed = {"type", "properties", "required", "additionalProperties", "title"}
+        assert all(schema.keys() <= allowed for schema in schemas)
 
 
 def _check_settings(payload: Mapping[str, Any], facts: ModelFacts) -> None:
@@ -196,8 +198,8 @@ def _check_settings(payload: Mapping[str, Any], facts: ModelFacts) -> None:
         if k == "document"
     ]
     assert len(set(documents)) == len(documents), f"a document's name twice: {documents}"
-    form = payload.get("outputConfig", {}).get("textFormat", {}).get("structure", {})
-    assert isinstance(json.loads(form.get("jsonSchema", {}).get("schema", "{}")), dict)
+    output_format = payload.get("outputConfig", {}).get("textFormat", {}).get("structure", {})
+    assert isinstance(json.loads(output_format.get("jsonSchema", {}).get("schema", "{}")), dict)
 
 
 def _check_marks(payload: Mapping[str, Any], facts: ModelFacts) -> None:

@@ -47,19 +47,19 @@ def _check_message(message: Mapping[str, Any], index: int) -> None:
 
 
 def _check_pairing(messages: list[Mapping[str, Any]]) -> None:
-    waiting: list[str] = []
+    open_ids: list[str] = []
     for message in messages:
         if message["role"] == "tool":
-            assert message["tool_call_id"] == waiting.pop(0), "results directly after, in order"
+            assert message["tool_call_id"] == open_ids.pop(0), "results directly after, in order"
             continue
-        assert not waiting, f"calls without results: {waiting}"
-        waiting = [call["id"] for call in message.get("tool_calls", ())]
-    assert not waiting, f"calls without results: {waiting}"
+        assert not open_ids, f"calls without results: {open_ids}"
+        open_ids = [call["id"] for call in message.get("tool_calls", ())]
+    assert not open_ids, f"calls without results: {open_ids}"
 
 
 def _check_alternation(messages: list[Mapping[str, Any]]) -> None:
     """Check what the most careful templates ask for; a known one has been asked itself."""
-    spoken = [message["role"] for message in messages if message["role"] != "system"]
-    assert not spoken or spoken[0] == "user", "a user speaks first"
-    repeated = [one for one, two in pairwise(spoken) if one == two != "tool"]
+    roles = [message["role"] for message in messages if message["role"] != "system"]
+    assert not roles or roles[0] == "user", "a user speaks first"
+    repeated = [role for role, next_role in pairwise(roles) if role == next_role != "tool"]
     assert not repeated, f"two of one role in a row: {repeated}"

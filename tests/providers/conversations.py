@@ -20,9 +20,9 @@ WAV = "UklGRiQAAABXQVZFZm10IA=="
 
 def unopened(turns: Iterable[Any], opening: object) -> list[Any]:
     """Return turns without the first that is ``opening``."""
-    sent = [*turns]
-    first = sent.index(opening) if opening in sent else len(sent)
-    return sent[:first] + sent[first + 1 :]
+    unopened_turns = [*turns]
+    first = unopened_turns.index(opening) if opening in unopened_turns else len(unopened_turns)
+    return unopened_turns[:first] + unopened_turns[first + 1 :]
 
 
 def say(

@@ -196,12 +196,12 @@ def every_check_of(*providers: str) -> pytest.MarkDecorator:
 
 def strings_in(value: object) -> Iterator[str]:
     """Yield every string of a payload, keys aside, in order."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
+    unvisited = [value]
+    while unvisited:
+        item = unvisited.pop()
         if isinstance(item, str):
             yield item
         elif isinstance(item, Mapping):
-            waiting += reversed([*item.values()])
+            unvisited += reversed([*item.values()])
         elif isinstance(item, list | tuple):
-            waiting += reversed(item)
+            unvisited += reversed(item)

@@ -104,16 +104,16 @@ def _results(content: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _check_pairing(contents: list[dict[str, Any]]) -> None:
     seen: set[str] = set()
-    waiting: list[tuple[str, str]] = []
+    open_calls: list[tuple[str, str]] = []
     for content in contents:
         results = [(result["id"], result["name"]) for result in _results(content)]
-        assert waiting == results, f"calls and results differ: {waiting} {results}"
-        waiting = [(call["id"], call["name"]) for call in _calls(content)]
-        ids = {id for id, _ in waiting}
-        assert len(ids) == len(waiting), "an id twice in one turn"
+        assert open_calls == results, f"calls and results differ: {open_calls} {results}"
+        open_calls = [(call["id"], call["name"]) for call in _calls(content)]
+        ids = {id for id, _ in open_calls}
+        assert len(ids) == len(open_calls), "an id twice in one turn"
         assert not ids & seen, "an id used before"
         seen |= ids
-    assert not waiting, f"calls without results: {waiting}"
+    assert not open_calls, f"calls without results: {open_calls}"
 
 
 def _check_results(contents: Iterable[Mapping[str, Any]], facts: ModelFacts) -> None:
@@ -130,11 +130,11 @@ def _check_results(contents: Iterable[Mapping[str, Any]], facts: ModelFacts) -> 
 
 def _references(response: Mapping[str, Any]) -> set[Any]:
     text = json.dumps(response)
-    found: set[Any] = set()
+    references: set[Any] = set()
     json.loads(
-        text, object_pairs_hook=lambda pairs: found.update(v for k, v in pairs if k == "$ref")
+        text, object_pairs_hook=lambda pairs: references.update(v for k, v in pairs if k == "$ref")
     )
-    return found
+    return references
 
 
 def _check_signatures(content: Mapping[str, Any], *, needed: bool) -> None:
@@ -144,18 +144,18 @@ def _check_signatures(content: Mapping[str, Any], *, needed: bool) -> None:
     assert SUBSTITUTE not in signatures[1:], "a substitute on another call than the first"
 
 
-def _check_config(found: Mapping[str, Any]) -> None:
-    parts = found.get("system_instruction", {"parts": [{"text": "x"}]})["parts"]
+def _check_config(config: Mapping[str, Any]) -> None:
+    parts = config.get("system_instruction", {"parts": [{"text": "x"}]})["parts"]
     assert parts, "an empty system instruction is left out"
     assert all(set(part) == {"text"} and part["text"] for part in parts), "texts only"
-    tools = found.get("tools", [{}])
+    tools = config.get("tools", [{}])
     assert tools, "an empty list of tools is left out"
     functions = [f for tool in tools for f in tool.get("function_declarations", ())]
     names = [function["name"] for function in functions]
     assert all(_matches(NAME, name) for name in names), f"names {names}"
     assert len(set(names)) == len(names), "a name twice"
     assert all("parameters" not in f or "parameters_json_schema" not in f for f in functions)
-    choice = found.get("tool_config", {}).get("function_calling_config", {"mode": "AUTO"})
+    choice = config.get("tool_config", {}).get("function_calling_config", {"mode": "AUTO"})
     allowed = choice.get("allowed_function_names", [])
     assert not allowed or choice["mode"] == "ANY", "names are for the mode ANY"
 

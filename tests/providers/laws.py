@@ -49,8 +49,8 @@ def unlawful_rendered(rendered: Rendered, facts: ModelFacts) -> list[str]:
     """Return where a prompt that is read again is not sent as the same bytes by ``render``."""
     target: Any = {"provider": facts.provider, "model": facts.model}
     config = rendered.config
-    own = {"lone_text": config.lone_text, "merge_separator": config.merge_separator}
-    target["transformation"] = own
+    options = {"lone_text": config.lone_text, "merge_separator": config.merge_separator}
+    target["transformation"] = options
 
     def wrong(_: str) -> str:
         payload = rendered.payload()
@@ -78,9 +78,9 @@ def out_of_order(prompts: Prompts, facts: ModelFacts) -> list[str]:
     def wrong(name: str) -> str | None:
         payload: Any = write(prompts[name], facts)[0]
         first = {key: payload[key] for key in ("system", "config") if key in payload}
-        sent = iter([*strings_in({**first, **payload})])
+        strings = iter([*strings_in({**first, **payload})])
         texts = (text for message in prompts[name].messages for text in _words_of(message))
-        return next((text for text in texts if text.strip() and text not in sent), None)
+        return next((text for text in texts if text.strip() and text not in strings), None)
 
     return failures(prompts, wrong)
 
@@ -105,15 +105,15 @@ def all_answered(recordings: Prompts) -> Prompts:
 
 
 def _missing(prompt: Prompt, payload: object, losses: Any) -> list[str]:
-    sent = "\n".join(strings_in(payload))
-    told = {id(loss.message) for loss in losses if loss.kind in ("content", "role")}
+    payload_text = "\n".join(strings_in(payload))
+    lost_messages = {id(loss.message) for loss in losses if loss.kind in ("content", "role")}
     # Where it is text a fence cannot be left: its closing is escaped, which is no loss.
-    fenced = sent.replace("&lt;/developer>", "</developer>")
+    fenced = payload_text.replace("&lt;/developer>", "</developer>")
     return [
         text
         for message in prompt.messages
         for text in _texts_of(message)
-        if text not in sent and text not in fenced and id(message) not in told
+        if text not in payload_text and text not in fenced and id(message) not in lost_messages
     ]
 
 

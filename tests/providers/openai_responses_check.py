@@ -105,13 +105,13 @@ def openai_responses_rules(payload: Mapping[str, Any], facts: ModelFacts) -> Non
 
 def _walk(value: object) -> None:
     """Walk every container and lazy iterator, which is what makes pydantic check its items."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
+    unvisited = [value]
+    while unvisited:
+        item = unvisited.pop()
         if isinstance(item, Mapping):
-            waiting.extend(cast("Mapping[str, object]", item).values())
+            unvisited.extend(cast("Mapping[str, object]", item).values())
         elif isinstance(item, Iterable) and not isinstance(item, str | bytes):
-            waiting.extend(cast("Iterable[object]", item))
+            unvisited.extend(cast("Iterable[object]", item))
 
 
 def _check_types(adapter: TypeAdapter[Any], value: object) -> None:
@@ -125,8 +125,8 @@ def _kind(item: Mapping[str, Any]) -> str:
 
 
 def _parts(item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found: object = item.get("content", item.get("output"))
-    return cast("list[dict[str, Any]]", found) if isinstance(found, list) else []
+    content: object = item.get("content", item.get("output"))
+    return cast("list[dict[str, Any]]", content) if isinstance(content, list) else []
 
 
 def _check_item_type(item: Mapping[str, Any], types: ItemTypes) -> None:
@@ -147,9 +147,9 @@ def _check_item(item: Mapping[str, Any]) -> None:
     if kind in RESULTS:
         assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", item["name"]), f"name {item['name']!r}"
     assert 1 <= len(item.get("call_id", "x")) <= 64, f"call_id {item.get('call_id')!r}"
-    place = item.get("role", "user")
+    role = item.get("role", "user")
     for part in _parts(item) if kind in KNOWN else []:
-        assert part["type"] in PARTS[place], f"{part['type']} in {place}"
+        assert part["type"] in PARTS[role], f"{part['type']} in {role}"
         _check_part(part)
 
 
@@ -161,8 +161,8 @@ def _check_part(part: Mapping[str, Any]) -> None:
         assert ("file_id" in part) != ("image_url" in part), "an image has an address or an id"
         assert url.lower().startswith(("https://", "http://", *IMAGES)), f"address {url[:40]!r}"
     if part["type"] == "input_file":
-        given = [key for key in ("file_data", "file_url", "file_id") if key in part]
-        assert len(given) == 1, f"a file has one of {given}"
+        sources = [key for key in ("file_data", "file_url", "file_id") if key in part]
+        assert len(sources) == 1, f"a file has one of {sources}"
         assert ("file_data" in part) == ("filename" in part), "data has a filename"
         assert part.get("file_data", "data:").startswith("data:"), "file_data is a data URL"
         assert part.get("file_url", "http").lower().startswith("http"), "file_url is fetched"
@@ -175,15 +175,17 @@ def _check_order(kinds: list[str]) -> None:
 
 
 def _check_pairing(items: Iterable[Mapping[str, Any]]) -> None:
-    waiting: dict[str, str] = {}
+    open_calls: dict[str, str] = {}
     for item in items:
         kind = _kind(item)
         if kind in RESULTS:
-            assert item["call_id"] not in waiting, "a call's id twice before its result"
-            waiting[item["call_id"]] = RESULTS[kind]
+            assert item["call_id"] not in open_calls, "a call's id twice before its result"
+            open_calls[item["call_id"]] = RESULTS[kind]
         elif kind in RESULTS.values():
-            assert waiting.pop(item["call_id"], None) == kind, "a result without its call before it"
-    assert not waiting, f"calls without results: {waiting}"
+            assert open_calls.pop(item["call_id"], None) == kind, (
+                "a result without its call before it"
+            )
+    assert not open_calls, f"calls without results: {open_calls}"
 
 
 def _check_settings(payload: Mapping[str, Any], facts: ModelFacts) -> None:

@@ -146,12 +146,12 @@ _OBJECT = TextBlock('{"n": 1}', extra={"json": True})
 def _round(said: list[Any], results: dict[str, Any], between: list[Any], shape: str) -> list[Any]:
     """Return an answer with calls, what was written before their results, and the results."""
     calls = [ToolUse("look.up", {"q": id}, id=id) for id in results]
-    given = [(id, content, error) for id, (content, error) in results.items()]
+    indexed_results = [(id, content, error) for id, (content, error) in results.items()]
     turn = Assistant(*said, *calls) if shape != "text behind" else Assistant(*calls, *said)
     if shape == "one turn":
-        parts = [ToolResult(id, *content, **error) for id, content, error in given]
+        parts = [ToolResult(id, *content, **error) for id, content, error in indexed_results]
         return [turn, *between, User(*parts, "So.")]
-    order = reversed(given) if shape == "other order" else given
+    order = reversed(indexed_results) if shape == "other order" else indexed_results
     return [
         turn,
         *between,

@@ -98,7 +98,7 @@ _STREAMED = {
 
 def stream_bytes(provider: str) -> bytes:
     """Return the body of a stream: server-sent events."""
-    names = [f"event: {it['type']}\n" if "type" in it else "" for it in STREAMS[provider]]
+    names = [f"event: {event['type']}\n" if "type" in event else "" for event in STREAMS[provider]]
     data = [f"data: {json.dumps(event)}\n\n" for event in STREAMS[provider]]
     text = "".join(map("".join, zip(names, data, strict=True)))
     return (text + ("data: [DONE]\n\n" if provider == "openai" else "")).encode()
@@ -125,11 +125,11 @@ class Recorder(HTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         recorder = cast("Recorder", self.server)
-        sent = self.rfile.read(int(self.headers["Content-Length"]))
-        recorder.bodies.append(json.loads(sent))
+        request = self.rfile.read(int(self.headers["Content-Length"]))
+        recorder.bodies.append(json.loads(request))
         path = self.path.partition("?")[0]
         streams = [name for end, name in _STREAMED.items() if path.endswith(end)]
-        if streams and (b'"stream":true' in sent or streams == ["gemini"]):
+        if streams and (b'"stream":true' in request or streams == ["gemini"]):
             body, type = stream_bytes(streams[0]), "text/event-stream"
         else:
             (reply,) = [reply for end, reply in REPLIES.items() if path.endswith(end)]

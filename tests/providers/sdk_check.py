@@ -32,13 +32,13 @@ CLAUDE_PLACES = {
 
 def _walk(value: object) -> None:
     """Walk every container and lazy iterator, which is what makes pydantic check its items."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
+    unvisited = [value]
+    while unvisited:
+        item = unvisited.pop()
         if isinstance(item, Mapping):
-            waiting.extend(cast("Mapping[str, object]", item).values())
+            unvisited.extend(cast("Mapping[str, object]", item).values())
         elif isinstance(item, Iterable) and not isinstance(item, str | bytes):
-            waiting.extend(cast("Iterable[object]", item))
+            unvisited.extend(cast("Iterable[object]", item))
 
 
 def _check_types(adapter: TypeAdapter[Any], value: object) -> None:
@@ -131,8 +131,10 @@ def openai_rules(payload: Mapping[str, Any]) -> None:
     _check_settings(payload, SETTINGS)
     functions = [tool["function"] for tool in payload.get("tools", ()) if "function" in tool]
     _check_tool_names([function["name"] for function in functions], 64)
-    form = payload.get("response_format", {}).get("json_schema", {"name": "x"})
-    assert _matches(r"[a-zA-Z0-9_-]{1,64}", form["name"]), f"output name {form['name']!r}"
+    json_schema = payload.get("response_format", {}).get("json_schema", {"name": "x"})
+    assert _matches(r"[a-zA-Z0-9_-]{1,64}", json_schema["name"]), (
+        f"output name {json_schema['name']!r}"
+    )
     for message in messages:
         _check_chat_message(message)
     _check_chat_pairing(messages)
@@ -171,23 +173,23 @@ def _check_chat_part(role: str, part: Mapping[str, Any]) -> None:
         assert url.startswith(("https://", "http://", *data)), f"image address {url[:40]!r}"
     if part["type"] == "file":
         file = part["file"]
-        given = "file_data" in file and "filename" in file
-        assert given != ("file_id" in file), "a file has an id, or data and a filename"
+        has_data = "file_data" in file and "filename" in file
+        assert has_data != ("file_id" in file), "a file has an id, or data and a filename"
         assert file.get("file_data", "data:").startswith("data:"), "file_data is a data URL"
 
 
 def _check_chat_pairing(messages: Iterable[Mapping[str, Any]]) -> None:
-    waiting: set[str] = set()
+    open_ids: set[str] = set()
     for message in messages:
         if message["role"] == "tool":
-            assert message["tool_call_id"] in waiting, "a result without its call before it"
-            waiting.remove(message["tool_call_id"])
+            assert message["tool_call_id"] in open_ids, "a result without its call before it"
+            open_ids.remove(message["tool_call_id"])
             continue
-        assert not waiting, f"something stands between calls and results: {waiting}"
+        assert not open_ids, f"something stands between calls and results: {open_ids}"
         ids = [call["id"] for call in message.get("tool_calls", ())]
-        waiting = set(ids)
-        assert len(ids) == len(waiting), "an id twice in one turn"
-    assert not waiting, f"calls without results: {waiting}"
+        open_ids = set(ids)
+        assert len(ids) == len(open_ids), "an id twice in one turn"
+    assert not open_ids, f"calls without results: {open_ids}"
 
 
 # Anthropic Messages.
@@ -278,10 +280,10 @@ def _claude_blocks(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _blocks_in(message["role"], message["content"])
 
 
-def _blocks_in(place: str, blocks: object) -> Iterator[dict[str, Any]]:
+def _blocks_in(path: str, blocks: object) -> Iterator[dict[str, Any]]:
     assert isinstance(blocks, list), "content is a list of blocks"
     for block in cast("list[dict[str, Any]]", blocks):
-        assert block["type"] in CLAUDE_PLACES[place], f"{block['type']!r} in {place}"
+        assert block["type"] in CLAUDE_PLACES[path], f"{block['type']!r} in {path}"
         yield block
         if block["type"] == "tool_result":
             yield from _blocks_in("tool_result", block.get("content", []))
@@ -349,19 +351,19 @@ def _check_claude_order(messages: list[dict[str, Any]], facts: ModelFacts) -> No
 
 def _check_claude_pairing(turns: list[tuple[str, list[dict[str, Any]]]]) -> None:
     seen: set[str] = set()
-    waiting: set[str] = set()
+    open_ids: set[str] = set()
     for role, blocks in turns:
         results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-        assert waiting == set(results), f"calls and results differ: {waiting ^ set(results)}"
-        assert len(results) == len(waiting), "a result twice"
+        assert open_ids == set(results), f"calls and results differ: {open_ids ^ set(results)}"
+        assert len(results) == len(open_ids), "a result twice"
         heads = [block["type"] for block in blocks[: len(results)]]
         assert heads == ["tool_result"] * len(results), f"results come first in a {role} turn"
         calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
-        waiting = set(calls)
-        assert len(waiting) == len(calls), "an id twice in one turn"
-        assert not waiting & seen, f"ids used before: {waiting & seen}"
-        seen |= waiting
-    assert not waiting, f"calls without results: {waiting}"
+        open_ids = set(calls)
+        assert len(open_ids) == len(calls), "an id twice in one turn"
+        assert not open_ids & seen, f"ids used before: {open_ids & seen}"
+        seen |= open_ids
+    assert not open_ids, f"calls without results: {open_ids}"
 
 
 def _check_claude_marks(payload: Mapping[str, Any]) -> None:

@@ -199,18 +199,18 @@ def _one_of(*values: Any) -> st.SearchStrategy[Any]:
 @cache
 def texts_of(provider: str) -> st.SearchStrategy[Any]:
     """Return texts."""
-    own = OWN[provider]
-    return st.builds(TextBlock, TEXTS, _CACHES, _one_of(*own.extras, *own.texts))
+    own_content = OWN[provider]
+    return st.builds(TextBlock, TEXTS, _CACHES, _one_of(*own_content.extras, *own_content.texts))
 
 
 @cache
 def attachments_of(provider: str) -> st.SearchStrategy[Any]:
     """Return attachments of every kind, from anywhere."""
-    own = OWN[provider]
+    own_content = OWN[provider]
     sources = st.builds(
         MediaSource,
         st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-        WILD | st.sampled_from([PNG, PDF, "SGVsbG8=", "/w==", *own.sources]),
+        WILD | st.sampled_from([PNG, PDF, "SGVsbG8=", "/w==", *own_content.sources]),
         _TYPES,
     )
     return st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
@@ -218,9 +218,9 @@ def attachments_of(provider: str) -> st.SearchStrategy[Any]:
             kind,
             sources,
             st.none() | WILD,
-            st.sampled_from(own.details),
+            st.sampled_from(own_content.details),
             _CACHES,
-            _one_of(*own.extras, *own.attachments),
+            _one_of(*own_content.extras, *own_content.attachments),
         )
     )
 
@@ -241,17 +241,22 @@ def reasoning_of(provider: str) -> st.SearchStrategy[Any]:
 @cache
 def messages_of(provider: str) -> st.SearchStrategy[Message]:
     """Return messages in which anything may stand anywhere."""
-    own = OWN[provider]
+    own_content = OWN[provider]
     texts, attachments = texts_of(provider), attachments_of(provider)
     reasoning = reasoning_of(provider)
     unknown = st.sampled_from(
         [
-            *(UnknownBlock(data, provider) for data in own.unknown),
+            *(UnknownBlock(data, provider) for data in own_content.unknown),
             UnknownBlock({"type": "hologram"}, "elsewhere"),
         ]
     )
     calls = st.builds(
-        ToolUseBlock, WILD.filter(bool), WILD, WILD, _CACHES, _one_of(*own.extras, *own.calls)
+        ToolUseBlock,
+        WILD.filter(bool),
+        WILD,
+        WILD,
+        _CACHES,
+        _one_of(*own_content.extras, *own_content.calls),
     )
     results = st.builds(
         ToolResultBlock,
@@ -261,35 +266,35 @@ def messages_of(provider: str) -> st.SearchStrategy[Message]:
         st.booleans(),
         st.sampled_from([None, "timeout_error"]),
         _CACHES,
-        _one_of(*own.extras, *own.results),
+        _one_of(*own_content.extras, *own_content.results),
     )
     blocks = st.one_of(texts, attachments, calls, reasoning, unknown, results)
-    said = st.builds(
+    answers = st.builds(
         Message,
         st.sampled_from(["system", "developer", "user", "assistant"]),
         st.lists(blocks, max_size=4).map(tuple),
         name=st.sampled_from([None, None, "Ada", "Ada Lovelace"]),
         kind=_KINDS,
     )
-    given = st.lists(results, max_size=3).map(tuple)
-    return said | st.builds(Message, st.just("tool"), given, kind=_KINDS)
+    result_messages = st.lists(results, max_size=3).map(tuple)
+    return answers | st.builds(Message, st.just("tool"), result_messages, kind=_KINDS)
 
 
 @cache
 def tools_of(provider: str) -> st.SearchStrategy[tuple[ToolDefinition, ...]]:
     """Return tools of different names, those that only the provider has among them."""
-    own = OWN[provider]
-    made = st.builds(
+    own_content = OWN[provider]
+    functions = st.builds(
         ToolDefinition,
         WILD,
         st.none() | WILD,
         _SCHEMAS,
         _CACHES,
-        _one_of(*own.keys_of_tools),
+        _one_of(*own_content.keys_of_tools),
         origin=st.sampled_from([None, provider, "elsewhere"]),
     )
-    raw = [ToolDefinition("s", raw=raw, origin=provider) for raw in own.tools]
-    tools = made | st.sampled_from(raw) if raw else made
+    raw = [ToolDefinition("s", raw=raw, origin=provider) for raw in own_content.tools]
+    tools = functions | st.sampled_from(raw) if raw else functions
     return st.lists(tools, max_size=3, unique_by=lambda tool: tool.name).map(tuple)
 
 
@@ -314,7 +319,7 @@ def facts_of(provider: str) -> st.SearchStrategy[ModelFacts]:
     """Return what is known of a target: any abilities together, or what a target really has."""
     if provider in ("openai", "chat_template"):
         return st.sampled_from(OWN[provider].facts)
-    made = st.builds(
+    facts = st.builds(
         ModelFacts,
         st.just(provider),
         st.sampled_from([None, "us.anthropic.claude-opus-5-5", "meta.llama4"]),
@@ -329,7 +334,7 @@ def facts_of(provider: str) -> st.SearchStrategy[ModelFacts]:
         media=st.sampled_from([(), ("image", "audio", "document", "video")]),
         result_media=st.sampled_from([(), ("image", "document")]),
     )
-    return made | st.sampled_from(OWN[provider].facts) if OWN[provider].facts else made
+    return facts | st.sampled_from(OWN[provider].facts) if OWN[provider].facts else facts
 
 
 def rounds_of(
@@ -352,18 +357,18 @@ def turns_of(
     kinds: st.SearchStrategy[Any],
 ) -> st.SearchStrategy[list[Run]]:
     """Return runs of turns, events and request-only turns among them."""
-    kept = st.lists(content, max_size=2)
-    users = st.builds(lambda content: (say("user", *content),), kept)
-    answers = st.builds(lambda content: (say("assistant", *content),), kept)
+    contents = st.lists(content, max_size=2)
+    users = st.builds(lambda content: (say("user", *content),), contents)
+    answers = st.builds(lambda content: (say("assistant", *content),), contents)
     instructions = st.builds(
-        lambda content, kind: (say("developer", *content, kind=kind),), kept, kinds
+        lambda content, kind: (say("developer", *content, kind=kind),), contents, kinds
     )
-    others = st.builds(
+    other_turns = st.builds(
         lambda content, kind: (say("user", *content, kind=kind),),
-        kept,
+        contents,
         st.sampled_from(["event", "request"]),
     )
-    return st.lists(st.one_of(users, answers, rounds, instructions, others), max_size=6)
+    return st.lists(st.one_of(users, answers, rounds, instructions, other_turns), max_size=6)
 
 
 @cache

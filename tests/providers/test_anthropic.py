@@ -41,7 +41,7 @@ OPENED = ("user", [{"type": "text", "text": "."}])
 """The user's turn before a model that speaks first."""
 
 
-def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+def payload_turns(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the turns as (role, blocks), losses and what opens a conversation aside."""
     turns = write(whole(messages), facts)[0]["messages"]
     return unopened(((turn["role"], turn["content"]) for turn in turns), OPENED)
@@ -85,7 +85,9 @@ HELLO = say("user", "Hello.")
 def test_marks_before_a_result() -> None:
     """A result has the marks inside it, and leaves those before it where they are."""
     results = say("tool", ToolResultBlock("b", (marked("x", "5m"),)), ToolResultBlock("c", "y"))
-    wire = sent(say("user", marked("q", "1h")), say("assistant", call("b"), call("c")), results)
+    wire = payload_turns(
+        say("user", marked("q", "1h")), say("assistant", call("b"), call("c")), results
+    )
     five = {"cache_control": {"type": "ephemeral", "ttl": "5m"}}
     assert [
         ("user", [text("q", **HOUR)]),
@@ -113,7 +115,7 @@ REDACTED = ReasoningBlock("", encrypted="ZW5j", origin="anthropic")
 
 
 @pytest.mark.parametrize(
-    ("place", "extra", "kept"),
+    ("index", "extra", "are_sent"),
     [
         pytest.param(0, (), [True, True], id="nothing request-only"),
         pytest.param(0, (REQUEST,), [False, True], id="at the start"),
@@ -123,25 +125,28 @@ REDACTED = ReasoningBlock("", encrypted="ZW5j", origin="anthropic")
         pytest.param(5, (EVENT,), [True, True], id="an event is part of the conversation"),
     ],
 )
-def test_bound_reasoning(place: int, extra: tuple[Message, ...], kept: list[bool]) -> None:
+def test_bound_reasoning(index: int, extra: tuple[Message, ...], are_sent: list[bool]) -> None:
     """Request-only content drops the reasoning that is bound to bytes it changes."""
     turns = [HELLO, say("assistant", SIGNED, "Rain."), HELLO]
     turns += [say("assistant", SIGNED, call("a")), answer("a", "x")]
-    wire = sent(*turns[:place], *extra, *turns[place:], facts=BINDING)
-    assert kept == [THINKING in blocks for role, blocks in wire if role == "assistant"]
+    wire = payload_turns(*turns[:index], *extra, *turns[index:], facts=BINDING)
+    assert are_sent == [THINKING in blocks for role, blocks in wire if role == "assistant"]
 
 
 def test_bound_redacted_reasoning() -> None:
     """Reasoning that the service encrypted is bound to the bytes before it, too."""
-    said = say("assistant", REDACTED, "Rain.")
-    wire = [sent(HELLO, said, REQUEST, HELLO, facts=facts)[1][1] for facts in (ABLE, BINDING)]
+    answer_message = say("assistant", REDACTED, "Rain.")
+    wire = [
+        payload_turns(HELLO, answer_message, REQUEST, HELLO, facts=facts)[1][1]
+        for facts in (ABLE, BINDING)
+    ]
     encrypted = {"type": "redacted_thinking", "data": "ZW5j"}
     assert [[encrypted, text("Rain.")], [text("Rain.")]] == wire
 
 
 def test_reasoning_without_a_question() -> None:
     """Without a user turn, request-only content drops all reasoning of a model that binds it."""
-    wire = sent(say("assistant", SIGNED, "Rain."), REQUEST, facts=BINDING)
+    wire = payload_turns(say("assistant", SIGNED, "Rain."), REQUEST, facts=BINDING)
     assert ("assistant", [text("Rain.")]) == wire[0]
 
 
@@ -150,9 +155,9 @@ def test_reasoning_without_a_question() -> None:
 MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
 
 
-BLANK = "hint: text block: only white space: left out"
+BLANK = "hint: text block: it is only white space, so it is left out"
 UNSIGNED = "hint: reasoning: not signed by this provider"
-REPLACED = "it has no UTF-8 form: U+FFFD is sent"
+REPLACED = "UTF-8 cannot encode it, so U+FFFD is sent"
 UNTAKEN = "its source or its media type is not taken"
 
 
@@ -393,8 +398,8 @@ def test_read_an_object_of_the_sdk() -> None:
     """A block of a response is read as it came."""
     from anthropic.types import TextBlock
 
-    said = {"role": "assistant", "content": [TextBlock(type="text", text="Rain.")]}
-    assert (heard("assistant", "Rain."),) == read([said]).messages
+    turn = {"role": "assistant", "content": [TextBlock(type="text", text="Rain.")]}
+    assert (heard("assistant", "Rain."),) == read([turn]).messages
 
 
 CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "document_title": None}
@@ -423,8 +428,8 @@ CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "docum
 )
 def test_answers_come_back(content: list[Any]) -> None:
     """What the model said is read and written as it was."""
-    asked = {"role": "user", "content": [text("x")]}
-    messages = [asked, {"role": "assistant", "content": content}, asked]
+    question = {"role": "user", "content": [text("x")]}
+    messages = [question, {"role": "assistant", "content": content}, question]
     assert messages == write(read(messages), ABLE)[0]["messages"]
 
 
@@ -552,8 +557,8 @@ def test_fix_of_a_read_error(data: object, fix: str) -> None:
 def test_a_source_that_nobody_knows(kind: str, source: Any) -> None:
     """A picture or a document from where nobody knows is read as it came."""
     block = {"type": kind, "source": source}
-    (said,) = read([{"role": "user", "content": [block]}]).messages
-    assert (UnknownBlock(block, "anthropic"),) == said.content
+    (message,) = read([{"role": "user", "content": [block]}]).messages
+    assert (UnknownBlock(block, "anthropic"),) == message.content
 
 
 @pytest.mark.parametrize(
@@ -568,8 +573,8 @@ def test_a_source_that_nobody_knows(kind: str, source: Any) -> None:
 )
 def test_read_marks(control: Any, cache: Any) -> None:
     """A mark is read with the time it asks for."""
-    (said,) = read([{"role": "user", "content": [text("x", cache_control=control)]}]).messages
-    assert (TextBlock("x", cache),) == said.content
+    (message,) = read([{"role": "user", "content": [text("x", cache_control=control)]}]).messages
+    assert (TextBlock("x", cache),) == message.content
 
 
 RESPONSE: dict[str, Any] = {
@@ -625,7 +630,7 @@ FORMS = ModelFacts(
 
 
 @pytest.mark.parametrize(
-    ("schema", "sent", "keys"),
+    ("schema", "expected", "keys"),
     [
         (
             {"type": "object", "properties": {}, "additionalProperties": False},
@@ -662,12 +667,12 @@ FORMS = ModelFacts(
         ),
     ],
 )
-def test_an_output_schema(schema: Any, sent: Any, keys: list[str]) -> None:
+def test_an_output_schema(schema: Any, expected: Any, keys: list[str]) -> None:
     """Bounds that structured outputs refuse are said in the description, and objects are closed."""
     payload, losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)
     words = ", ".join(map(repr, keys))
     why = f"the target refuses {words}, so they are {CHANGED}"
-    assert (sent, [why] if keys else []) == (
+    assert (expected, [why] if keys else []) == (
         payload["output_config"]["format"]["schema"],  # type: ignore[index]
         [loss.why for loss in losses],
     )
@@ -675,7 +680,7 @@ def test_an_output_schema(schema: Any, sent: Any, keys: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "sent"),
+    ("schema", "expected"),
     [
         ({"oneOf": [{"type": "null"}]}, {"anyOf": [{"type": "null"}]}),
         (
@@ -723,10 +728,10 @@ def test_an_output_schema(schema: Any, sent: Any, keys: list[str]) -> None:
         ),
     ],
 )
-def test_keys_of_an_output_schema(schema: Any, sent: Any) -> None:
+def test_keys_of_an_output_schema(schema: Any, expected: Any) -> None:
     """Of a schema the keys stay that structured outputs take, as the SDK keeps them."""
     payload: Any = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)[0]
-    assert sent == payload["output_config"]["format"]["schema"]
+    assert expected == payload["output_config"]["format"]["schema"]
 
 
 KEPT: list[dict[str, Any]] = [
@@ -759,12 +764,12 @@ KEPT: list[dict[str, Any]] = [
 def test_an_output_schema_that_is_kept(schema: Any) -> None:
     """What structured outputs take is sent as it is, and nothing of it is lost."""
     payload, losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)
-    form = {"type": "json_schema", "schema": schema}
-    assert ({"format": form}, ()) == (payload["output_config"], losses)
+    output_format = {"type": "json_schema", "schema": schema}
+    assert ({"format": output_format}, ()) == (payload["output_config"], losses)
 
 
 @pytest.mark.parametrize(
-    "around",
+    "outer_schema",
     [
         lambda inner: {"type": "array", "items": inner},
         lambda inner: {"$ref": "#/$defs/A", "$defs": {"A": inner}},
@@ -778,17 +783,19 @@ def test_an_output_schema_that_is_kept(schema: Any) -> None:
         },
     ],
 )
-def test_a_schema_in_an_output_schema(around: Any) -> None:
+def test_a_schema_in_an_output_schema(outer_schema: Any) -> None:
     """A schema inside another is changed like the outer one, wherever it may stand."""
     inner = {"type": "object", "properties": {}, "minProperties": 1}
-    payload, losses = write(Prompt((ASK,), output=OutputSchema(around(inner))), FORMS)
+    payload, losses = write(Prompt((ASK,), output=OutputSchema(outer_schema(inner))), FORMS)
     changed = {
         "type": "object",
         "properties": {},
         "description": "{minProperties: 1}",
         "additionalProperties": False,
     }
-    assert {"type": "json_schema", "schema": around(changed)} == payload["output_config"]["format"]
+    assert {"type": "json_schema", "schema": outer_schema(changed)} == payload["output_config"][
+        "format"
+    ]
     why = f"the target refuses 'minProperties', 'additionalProperties', so they are {CHANGED}"
     assert [why] == [loss.why for loss in losses]
 
@@ -827,7 +834,7 @@ def test_a_model_without_structured_outputs(facts: ModelFacts, why: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "fix"),
+    ("turn", "fix"),
     [
         ({"content": "x", "tool_calls": [{"id": "a"}]}, "from_openai"),
         ({"content": "x", "parts": [{"text": "y"}]}, "from_gemini"),
@@ -835,10 +842,10 @@ def test_a_model_without_structured_outputs(facts: ModelFacts, why: str) -> None
         ({"content": [{"type": "input_text", "text": "x"}]}, "from_openai_responses"),
     ],
 )
-def test_the_form_of_another_provider(said: Any, fix: str) -> None:
+def test_the_form_of_another_provider(turn: Any, fix: str) -> None:
     """What another provider has is refused, with the reader that takes it."""
     with pytest.raises(DataError) as caught:
-        read([{"role": "assistant", **said}])
+        read([{"role": "assistant", **turn}])
     assert caught.value.fix.endswith(fix)
 
 
@@ -849,7 +856,7 @@ _KEYS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("role", "block", "kept"),
+    ("role", "block", "sent_keys"),
     [
         ("assistant", TextBlock("x", extra=_KEYS), ["citations"]),
         ("user", TextBlock("x", extra=_KEYS), []),
@@ -863,23 +870,23 @@ _KEYS: dict[str, Any] = {
         ("user", ToolResultBlock("a", "x", extra=_KEYS), ["toolset_name"]),
     ],
 )
-def test_keys(role: Any, block: Block, kept: list[str]) -> None:
+def test_keys(role: Any, block: Block, sent_keys: list[str]) -> None:
     """Of its further keys a block is sent with those it has here, each other one is a hint."""
     before = (say("assistant", call("a", "f")),) if isinstance(block, ToolResultBlock) else ()
     messages = (*before, say(role, block), ASK)
-    wire, losses = sent(*messages)[len(before)][1][0], lost(*messages)
+    wire, losses = payload_turns(*messages)[len(before)][1][0], lost(*messages)
     keys = {**_KEYS, "context": "a\ufffd"}
-    assert {key: keys[key] for key in kept} == {key: wire[key] for key in wire if key in keys}
-    told = [key for key in keys if key not in (*kept, "item", "none")]
-    assert [("hint", f"key {key!r}") for key in told] == losses
+    assert {key: keys[key] for key in sent_keys} == {key: wire[key] for key in wire if key in keys}
+    hinted_keys = [key for key in keys if key not in (*sent_keys, "item", "none")]
+    assert [("hint", f"key {key!r}") for key in hinted_keys] == losses
 
 
 def test_keys_without_a_value() -> None:
     """A key without a value is not sent, and nothing of it is lost."""
-    said = say("assistant", TextBlock("x", extra={"citations": None, "own": None}))
+    message = say("assistant", TextBlock("x", extra={"citations": None, "own": None}))
     assert ([("assistant", [text("x")]), ("user", [text("Hello.")])], []) == (
-        sent(said, HELLO),
-        lost(said, HELLO),
+        payload_turns(message, HELLO),
+        lost(message, HELLO),
     )
 
 
@@ -891,8 +898,8 @@ def test_keys_in_a_result() -> None:
         ToolResultBlock("a", (plain,), extra={"two": 2}),
         ToolResultBlock("a", (keyed,), extra={"two": 2}),
     ]
-    one, two = ("hint", "key 'one'"), ("hint", "key 'two'")
-    assert [[one], [two], [one, two]] == [
+    first_hint, second_hint = ("hint", "key 'one'"), ("hint", "key 'two'")
+    assert [[first_hint], [second_hint], [first_hint, second_hint]] == [
         lost(say("assistant", call("a")), say("tool", block)) for block in blocks
     ]
 
@@ -942,11 +949,11 @@ def test_an_unknown_block_in_the_wrong_place(role: Any, block: Any) -> None:
 def test_an_unknown_block_on_either_side() -> None:
     """A block that nobody knows is sent as it came, whoever said it, with its mark."""
     block = {"type": "hologram", **MARK}
-    said = [
+    messages = [
         say("user", UnknownBlock(block, "anthropic")),
         say("assistant", UnknownBlock(block, "anthropic"), "x"),
     ]
-    assert [("user", [block]), ("assistant", [block, text("x")])] == sent(*said)
+    assert [("user", [block]), ("assistant", [block, text("x")])] == payload_turns(*messages)
 
 
 ADDED = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "f"}}
@@ -977,16 +984,16 @@ def test_changes_of_the_tools_elsewhere(messages: list[Message], facts: ModelFac
     """A change of the tools that is not taken is a loss of content; the text beside it is sent."""
     plain = [message if message is HELLO else RULE for message in messages]
     kinds = [kind for kind, _ in lost(*messages, facts=facts)]
-    assert sent(*plain, facts=facts) == sent(*messages, facts=facts)
+    assert payload_turns(*plain, facts=facts) == payload_turns(*messages, facts=facts)
     assert 1 == kinds.count("content")
 
 
 def test_the_mark_of_an_unknown_block() -> None:
     """The mark of a block that nobody knows is lost where a model takes none."""
-    said = say("user", UnknownBlock({"type": "hologram", **MARK}, "anthropic"))
+    message = say("user", UnknownBlock({"type": "hologram", **MARK}, "anthropic"))
     assert ([("user", [{"type": "hologram"}])], [("hint", "cache mark")]) == (
-        sent(said, facts=UNWRITTEN),
-        lost(said, facts=UNWRITTEN),
+        payload_turns(message, facts=UNWRITTEN),
+        lost(message, facts=UNWRITTEN),
     )
 
 
@@ -1012,10 +1019,10 @@ def test_thoughts_that_others_stored(what: str) -> None:
     answer = {"role": "assistant", "content": [block, {"type": "text", "text": "a"}]}
     history = History.from_anthropic([{"role": "user", "content": "q"}, answer])
     rendered = render(Timeline(history, User("z")), model="claude-opus-5-5")
-    sent = rendered.to_anthropic()["messages"][1]["content"]
-    thought = [{"type": "thinking", "thinking": "", "signature": signature}] if signature else []
+    content = rendered.to_anthropic()["messages"][1]["content"]
+    expected = [{"type": "thinking", "thinking": "", "signature": signature}] if signature else []
     hints = [] if signature else ["unsent_reasoning"]
-    assert ([*thought, text("a")], hints) == (sent, [hint.name for hint in rendered.hints])
+    assert ([*expected, text("a")], hints) == (content, [hint.name for hint in rendered.hints])
 
 
 @pytest.mark.parametrize(
@@ -1025,16 +1032,16 @@ def test_thoughts_that_others_stored(what: str) -> None:
 def test_texts_are_documents(media_type: str) -> None:
     """Whatever is text is sent as a text document."""
     block = DocumentBlock(media("base64", "e30=", media_type))
-    ((_, content),) = sent(say("user", block))
+    ((_, content),) = payload_turns(say("user", block))
     assert {"type": "text", "media_type": "text/plain", "data": "{}"} == content[0]["source"]
 
 
-@pytest.mark.parametrize(("behind", "role"), [(True, "system"), (False, "user")])
-def test_an_instruction_behind_a_result(behind: bool, role: str) -> None:
+@pytest.mark.parametrize(("takes_it", "role"), [(True, "system"), (False, "user")])
+def test_an_instruction_behind_a_result(takes_it: bool, role: str) -> None:
     """A model that takes an instruction for a tool's output gets it as text of the user."""
-    facts = ModelFacts(provider="anthropic", instructions=True, result_instructions=behind)
+    facts = ModelFacts(provider="anthropic", instructions=True, result_instructions=takes_it)
     messages = (ASK, say("assistant", call("a")), answer("a", "rain"), say("developer", "Go on."))
-    assert role == sent(*messages, facts=facts)[-1][0]
+    assert role == payload_turns(*messages, facts=facts)[-1][0]
 
 
 def test_reasoning_with_request_only_content_in_its_turn() -> None:
@@ -1042,7 +1049,7 @@ def test_reasoning_with_request_only_content_in_its_turn() -> None:
     said = say("assistant", SIGNED, call("a"))
     kinds: list[Any] = ["mixed", "trailed"]
     found = [
-        len(sent(say("user", "q", kind=kind), said, answer("a", "r"), facts=BINDING)[1][1])
+        len(payload_turns(say("user", "q", kind=kind), said, answer("a", "r"), facts=BINDING)[1][1])
         for kind in kinds
     ]
     assert [2, 1] == found
@@ -1054,11 +1061,11 @@ def test_three_calls_of_one_id() -> None:
     results = Message("tool", [ToolResultBlock("a", (TextBlock(text),)) for text in "xyz"])
     history = History([Message("user", "q"), calls, results])
     prompt = render(Timeline(history), transformation={"tool_pairing": "fill"})
-    _, asked, answered = prompt.to_anthropic()["messages"]
-    ids = [block["id"] for block in asked["content"]]
+    _, answer_turn, result_turn = prompt.to_anthropic()["messages"]
+    ids = [block["id"] for block in answer_turn["content"]]
     assert ["a", "a_2", "a_3"] == ids
     assert [*zip(ids, "xyz", strict=True)] == [
-        (block["tool_use_id"], block["content"][0]["text"]) for block in answered["content"]
+        (block["tool_use_id"], block["content"][0]["text"]) for block in result_turn["content"]
     ]
 
 

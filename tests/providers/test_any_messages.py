@@ -96,7 +96,9 @@ def test_an_answer_between_a_call_and_its_result() -> None:
     messages = (ASK, say("assistant", call("a")), say("assistant", "Hm."), answer("a", "rain"))
     payload, _ = write(Prompt(messages), facts)
     joined, _ = write(read(payload, facts), facts)
-    roles = [[entry["role"] for entry in it["messages"]] for it in (payload, joined)]
+    roles = [
+        [entry["role"] for entry in each_payload["messages"]] for each_payload in (payload, joined)
+    ]
     assert [["user", "assistant", "assistant", "tool"], ["user", "assistant", "tool"]] == roles
     assert as_wire(joined) == as_wire(write(read(joined, facts), facts)[0])
 
@@ -135,13 +137,13 @@ def parts_of(payload: Any) -> list[tuple[Any, Any]]:
 def test_append_only(provider: str, data: st.DataObject) -> None:
     """What follows a conversation turn changes nothing that is written up to it, marks aside."""
     facts = attrs.evolve(data.draw(facts_of(provider)), cache_marks=False, binds_reasoning=False)
-    spoken = st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | rounds_of(
+    rounds = st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | rounds_of(
         texts_of(provider), IDS
     )
-    before = (*data.draw(conversations_of(provider)), *data.draw(spoken))
-    found = parts_of(write(whole(before), facts)[0])
-    more = whole((*before, *data.draw(conversations_of(provider))))
-    assert found == parts_of(write(more, facts)[0])[: len(found)]
+    before = (*data.draw(conversations_of(provider)), *data.draw(rounds))
+    parts_before = parts_of(write(whole(before), facts)[0])
+    longer = whole((*before, *data.draw(conversations_of(provider))))
+    assert parts_before == parts_of(write(longer, facts)[0])[: len(parts_before)]
 
 
 def entries_of(messages: list[Message], facts: ModelFacts) -> list[Any]:
@@ -159,12 +161,12 @@ def test_append_only_in_a_chat(provider: str, data: st.DataObject) -> None:
     A further result of the last calls does: the files of results stand behind all of them. The
     white space at the end of a last answer is sent only when something follows.
     """
-    messages, more = (data.draw(st.lists(messages_of(provider), max_size=n)) for n in (6, 3))
-    first = [message for message in more if message.content][:1]
-    assume(not any(block.type == "tool_result" for it in first for block in it.content))
+    messages, further = (data.draw(st.lists(messages_of(provider), max_size=n)) for n in (6, 3))
+    first = [message for message in further if message.content][:1]
+    assume(not any(block.type == "tool_result" for answer in first for block in answer.content))
     facts = FACTS["openai" if provider == "openai" else "responses"]
     before = entries_of(messages, facts)
-    after = entries_of([*messages, *more], facts)[: len(before)]
+    after = entries_of([*messages, *further], facts)[: len(before)]
     assert before[:-1] == after[:-1]
     assert [*map(trimmed, before[-1:])] == [*map(trimmed, after[-1:])]
 
@@ -172,7 +174,10 @@ def test_append_only_in_a_chat(provider: str, data: st.DataObject) -> None:
 def test_a_last_answer_in_a_chat() -> None:
     """The white space at the end of a last answer is sent when something follows."""
     messages = [ASK, say("assistant", "Yes. ")]
-    last = [entries_of(it, FACTS["openai"])[1] for it in (messages, [*messages, ASK])]
+    last = [
+        entries_of(conversation, FACTS["openai"])[1]
+        for conversation in (messages, [*messages, ASK])
+    ]
     assert ["Yes.", "Yes. "] == [entry["content"] for entry in last]
 
 
@@ -208,12 +213,12 @@ def test_marks_change_no_text(provider: str, data: st.DataObject) -> None:
 
 
 @chats
-@pytest.mark.parametrize("more", [ImageBlock(media("url", "https://x")), marked("c")])
-def test_further_content_changes_no_text(provider: str, more: Block) -> None:
+@pytest.mark.parametrize("block", [ImageBlock(media("url", "https://x")), marked("c")])
+def test_further_content_changes_no_text(provider: str, block: Block) -> None:
     """What comes behind texts, a picture or a marked text, changes nothing before it."""
     facts = OWN[provider].facts[0]
     (before,) = entries_of([say("user", "a", "b")], facts)
-    (after,) = entries_of([say("user", "a", "b", more)], facts)
+    (after,) = entries_of([say("user", "a", "b", block)], facts)
     assert ("a\n\nb", True) == (before["content"], texts_in(after).startswith("a\n\nb"))
 
 
@@ -240,8 +245,8 @@ def test_ids_stay_apart(provider: str, data: st.DataObject) -> None:
         )
     ]
     facts = facts_for(None, provider)
-    found = read(write(whole(messages), facts)[0], facts).messages
-    blocks = [block for message in found for block in message.content]
+    messages_read = read(write(whole(messages), facts)[0], facts).messages
+    blocks = [block for message in messages_read for block in message.content]
     calls = [block.id for block in blocks if isinstance(block, ToolUseBlock)]
     results = [block for block in blocks if isinstance(block, ToolResultBlock)]
     assert len({*calls}) == len(calls) == sum(map(len, rounds))
@@ -253,8 +258,8 @@ def test_ids_stay_apart(provider: str, data: st.DataObject) -> None:
 
 def given_to(provider: str, name: str) -> list[Any]:
     """Return what the tables give a provider to be read."""
-    found = [rows[provider]["given"] for rows in table(name).values() if provider in rows]
-    return found or [{"messages": [{"role": "user", "content": "Hello."}]}]
+    inputs = [rows[provider]["given"] for rows in table(name).values() if provider in rows]
+    return inputs or [{"messages": [{"role": "user", "content": "Hello."}]}]
 
 
 def keys_in(data: Any) -> Iterator[str]:

@@ -42,7 +42,7 @@ HOUR = {"cachePoint": {"type": "default", "ttl": "1h"}}
 ASSESSED = {"guardContent": {"text": {"text": "x"}}}
 
 
-def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+def payload_turns(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the turns on the wire as (role, blocks), losses aside."""
     turns: Any = write(whole(messages), facts)[0]["messages"]
     return [(turn["role"], turn["content"]) for turn in turns]
@@ -110,7 +110,7 @@ FENCED = text("<developer>\nUse feet.\n</developer>")
 def test_never_a_system_role() -> None:
     """The role system is not sent, whatever the model takes elsewhere: the service refuses it."""
     native = attrs.evolve(CLAUDE, instructions=True)
-    assert ("user", [text("Hello."), FENCED]) == sent(HELLO, RULE, facts=native)[0]
+    assert ("user", [text("Hello."), FENCED]) == payload_turns(HELLO, RULE, facts=native)[0]
 
 
 # Calls and results.
@@ -133,10 +133,10 @@ NO_TOOL = {
 
 def test_a_server_tool_without_tools() -> None:
     """So it is for calls the service has made itself, which are sent as they came."""
-    called = {"toolUse": {"toolUseId": "a", "name": "f", "input": {}, "type": "server_tool_use"}}
-    data = [{"role": "user", "content": [text("x")]}, {"role": "assistant", "content": [called]}]
+    call = {"toolUse": {"toolUseId": "a", "name": "f", "input": {}, "type": "server_tool_use"}}
+    data = [{"role": "user", "content": [text("x")]}, {"role": "assistant", "content": [call]}]
     payload: Any = write(read(data), ABLE)[0]
-    assert ([called], [NO_TOOL]) == (
+    assert ([call], [NO_TOOL]) == (
         payload["messages"][1]["content"],
         payload["toolConfig"]["tools"],
     )
@@ -171,7 +171,7 @@ def test_output_of_a_model_without() -> None:
 
 def attached(block: Any, facts: ModelFacts = ABLE) -> Any:
     """Return what an attachment beside a text is on the wire."""
-    return sent(say("user", "x", block), facts=facts)[0][1][1:]
+    return payload_turns(say("user", "x", block), facts=facts)[0][1][1:]
 
 
 OFFICE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -295,8 +295,8 @@ WIDE = base64.b64encode(
 def test_media_that_are_not_taken(block: Any, reason: str) -> None:
     """What has no form, or is over a limit, is a content loss that says why."""
     (loss,) = write(whole([say("user", "x", block)]), ABLE)[1]
-    found = loss.kind, loss.what.partition(" ")[0], loss.why
-    assert ([], ("content", block.type, reason)) == (attached(block), found)
+    reported_loss = loss.kind, loss.what.partition(" ")[0], loss.why
+    assert ([], ("content", block.type, reason)) == (attached(block), reported_loss)
 
 
 def test_limits_of_a_message() -> None:
@@ -308,12 +308,12 @@ def test_limits_of_a_message() -> None:
         say("assistant", call("a")),
         answer("a", *[PICTURE] * 21),
     )
-    kinds = [[kind for block in blocks for kind in block] for _, blocks in sent(*messages)]
-    inner = sent(*messages)[2][1][0]["toolResult"]["content"]
-    found = kinds[0].count("image"), kinds[0].count("document"), len(inner)
+    kinds = [[kind for block in blocks for kind in block] for _, blocks in payload_turns(*messages)]
+    inner = payload_turns(*messages)[2][1][0]["toolResult"]["content"]
+    counts = kinds[0].count("image"), kinds[0].count("document"), len(inner)
     losses = ["image"] * 4 + ["document"] + ["image"]
-    told = [what.partition(" ")[0] for kind, what in lost(*messages) if kind == "content"]
-    assert ((20, 5, 20), losses) == (found, told)
+    lost_kinds = [what.partition(" ")[0] for kind, what in lost(*messages) if kind == "content"]
+    assert ((20, 5, 20), losses) == (counts, lost_kinds)
 
 
 @pytest.mark.parametrize(
@@ -331,9 +331,16 @@ def test_limits_of_a_message() -> None:
 def test_document_names(titles: list[str | None], names: list[str], hints: int) -> None:
     """A name has few letters and is unique; the first keeps it, a changed title is a hint."""
     pages = [DocumentBlock(media("base64", PDF, "application/pdf"), title=t) for t in titles]
-    said = [say("user", "x", page) for page in pages]
-    found = [block["document"]["name"] for block in sent(*said)[0][1] if "document" in block]
-    assert (names, [("hint", "title of a document")] * hints) == (found, lost(*said))
+    page_messages = [say("user", "x", page) for page in pages]
+    payload_names = [
+        block["document"]["name"]
+        for block in payload_turns(*page_messages)[0][1]
+        if "document" in block
+    ]
+    assert (names, [("hint", "title of a document")] * hints) == (
+        payload_names,
+        lost(*page_messages),
+    )
 
 
 PAGE = DocumentBlock(media("base64", PDF, "application/pdf"))
@@ -351,7 +358,7 @@ PAGE = DocumentBlock(media("base64", PDF, "application/pdf"))
 )
 def test_a_text_beside_documents(messages: list[Message], kinds: list[str]) -> None:
     """A document with no text before it or in its message gets one beside it."""
-    assert kinds == [kind for block in sent(*messages)[0][1] for kind in block]
+    assert kinds == [kind for block in payload_turns(*messages)[0][1] for kind in block]
 
 
 def test_a_text_beside_documents_is_told() -> None:
@@ -360,7 +367,7 @@ def test_a_text_beside_documents_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "block", "told"),
+    ("model", "block", "losses"),
     [
         ("us.anthropic.claude-opus-5-5", PAGE, ["document next to a tool result"]),
         ("us.anthropic.claude-opus-5-5", PICTURE, []),
@@ -369,16 +376,19 @@ def test_a_text_beside_documents_is_told() -> None:
         ("us.amazon.nova-pro-v1:0", PAGE, []),
     ],
 )
-def test_beside_results(model: str, block: Any, told: list[str]) -> None:
+def test_beside_results(model: str, block: Any, losses: list[str]) -> None:
     """What a vendor's models refuse beside a result has a turn of its own, behind an answer."""
     facts = facts_for(model, "bedrock")
     messages = (HELLO, CALLED, answer("a", "x"), say("user", "x", block))
-    assert told == [what for _, what in lost(*messages, facts=facts) if "next to" in what]
+    assert losses == [what for _, what in lost(*messages, facts=facts) if "next to" in what]
     turns = [
-        [kind for param in content for kind in param] for _, content in sent(*messages, facts=facts)
+        [kind for param in content for kind in param]
+        for _, content in payload_turns(*messages, facts=facts)
     ]
-    kind = next(iter(sent(say("user", block), facts=facts)[0][1][0]))
-    results = [["toolResult"], ["text"], ["text", kind]] if told else [["toolResult", "text", kind]]
+    kind = next(iter(payload_turns(say("user", block), facts=facts)[0][1][0]))
+    results = (
+        [["toolResult"], ["text"], ["text", kind]] if losses else [["toolResult", "text", kind]]
+    )
     assert results == turns[2:]
 
 
@@ -408,8 +418,8 @@ def test_beside_results_only_from_there_on() -> None:
     facts = facts_for("us.anthropic.claude-opus-5-5", "bedrock")
     before = (HELLO, CALLED, answer("a", "x"), say("user", "Look."))
     shorter, longer = (
-        sent(*before, facts=facts),
-        sent(*before, say("user", "Read.", PAGE), facts=facts),
+        payload_turns(*before, facts=facts),
+        payload_turns(*before, say("user", "Read.", PAGE), facts=facts),
     )
     assert shorter == longer[: len(shorter)]
     assert [("assistant", [{"text": "."}])] == longer[len(shorter) : -1]
@@ -420,7 +430,10 @@ def test_an_unknown_file_leaves_its_result() -> None:
     data = {"document": {"name": "D", "format": "txt", "source": {"bytes": "eA=="}}}
     facts = attrs.evolve(ABLE, result_media=())
     messages = (HELLO, CALLED, answer("a", UnknownBlock(data, "bedrock")))
-    kinds = [[key for param in turn for key in param] for _, turn in sent(*messages, facts=facts)]
+    kinds = [
+        [key for param in turn for key in param]
+        for _, turn in payload_turns(*messages, facts=facts)
+    ]
     assert ["toolResult", "text", "document"] == kinds[2]
 
 
@@ -433,8 +446,8 @@ THOUGHT = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c
 def test_bound_reasoning() -> None:
     """Request-only content drops the reasoning that is bound to bytes it changes."""
     turns = (HELLO, say("assistant", SIGNED, "Rain."), REQUEST, HELLO)
-    assert ("assistant", [text("Rain.")]) == sent(*turns, facts=BINDING)[1]
-    assert ("assistant", [THOUGHT, text("Rain.")]) == sent(*turns, facts=CLAUDE)[1]
+    assert ("assistant", [text("Rain.")]) == payload_turns(*turns, facts=BINDING)[1]
+    assert ("assistant", [THOUGHT, text("Rain.")]) == payload_turns(*turns, facts=CLAUDE)[1]
 
 
 # Cache marks.
@@ -444,8 +457,8 @@ def test_marks_of_tools() -> None:
     """A mark behind a tool is a block of its own among the tools, and read back."""
     tool = attrs.evolve(FIND, cache="1h")
     payload, _ = write(Prompt((HELLO,), (tool, FIND)), ABLE)
-    found: Any = payload.get("toolConfig")
-    assert ([FOUND, HOUR, FOUND], "1h") == (found["tools"], read(payload).tools[0].cache)
+    tool_config: Any = payload.get("toolConfig")
+    assert ([FOUND, HOUR, FOUND], "1h") == (tool_config["tools"], read(payload).tools[0].cache)
 
 
 @pytest.mark.parametrize(
@@ -468,10 +481,10 @@ def test_marks_of_tools() -> None:
 )
 def test_marks_behind_media(block: Any, facts: ModelFacts, kinds: list[str]) -> None:
     """Behind documents and videos a mark is refused, a PDF for Claude apart: a hint."""
-    said = say("user", "x", block)
-    told = [] if "cachePoint" in kinds else [("hint", "cache mark")]
-    found = [kind for wire in sent(said, facts=facts)[0][1] for kind in wire]
-    assert (kinds, told) == (found, lost(said, facts=facts))
+    message = say("user", "x", block)
+    expected = [] if "cachePoint" in kinds else [("hint", "cache mark")]
+    kinds_in_payload = [kind for wire in payload_turns(message, facts=facts)[0][1] for kind in wire]
+    assert (kinds, expected) == (kinds_in_payload, lost(message, facts=facts))
 
 
 # Reading.
@@ -641,18 +654,18 @@ GUARD = {"guardContent": {"text": {"text": "x"}}}
     ],
 )
 def test_blocks_of_another_place(role: Any, data: dict[str, Any], origin: str | None) -> None:
-    """A block that Converse does not have in this place is a content loss."""
-    said = say(role, "x", UnknownBlock(data, origin))
-    assert [("content", f"{next(iter(data))} block")] == lost(HELLO, said, HELLO)
+    """A block that Converse does not have at its location is a content loss."""
+    message = say(role, "x", UnknownBlock(data, origin))
+    assert [("content", f"{next(iter(data))} block")] == lost(HELLO, message, HELLO)
 
 
 @pytest.mark.parametrize("data", [SEARCH, SERVED, {"inline_data": {"mime_type": "image/png"}}])
 def test_blocks_of_another_place_in_system_text(data: dict[str, Any]) -> None:
     """So is one that the system text may not hold."""
-    said = say("system", "x", UnknownBlock(data, "bedrock"))
+    message = say("system", "x", UnknownBlock(data, "bedrock"))
     assert ([text("x")], [("content", f"{next(iter(data))} block")]) == (
-        write(whole([said, HELLO]), ABLE)[0].get("system"),
-        lost(said, HELLO),
+        write(whole([message, HELLO]), ABLE)[0].get("system"),
+        lost(message, HELLO),
     )
 
 
@@ -660,8 +673,11 @@ def test_blocks_of_another_place_in_system_text(data: dict[str, Any]) -> None:
 def test_blocks_of_another_place_in_results(data: dict[str, Any]) -> None:
     """So is one that a result may not hold."""
     block = ToolResultBlock("a", (TextBlock("x"), UnknownBlock(data, "bedrock")))
-    told = [loss for loss in lost(HELLO, CALLED, say("tool", block)) if loss[0] == "content"]
-    assert ([result("a", "x")], 1) == (sent(HELLO, CALLED, say("tool", block))[2][1], len(told))
+    losses = [loss for loss in lost(HELLO, CALLED, say("tool", block)) if loss[0] == "content"]
+    assert ([result("a", "x")], 1) == (
+        payload_turns(HELLO, CALLED, say("tool", block))[2][1],
+        len(losses),
+    )
 
 
 def test_guarded_system_comes_back() -> None:
@@ -679,8 +695,8 @@ def test_guarded_system_comes_back() -> None:
 def test_formats_of_two_names(kind: str, format: str) -> None:
     """A format with two names is read by either."""
     block = {kind: {"format": format, "source": {"bytes": b"\0"}}}
-    found = read([{"role": "user", "content": [block]}]).messages[0].content[0]
-    assert f"{kind}/" in str(found.source.media_type)  # type: ignore[union-attr]
+    block_read = read([{"role": "user", "content": [block]}]).messages[0].content[0]
+    assert f"{kind}/" in str(block_read.source.media_type)  # type: ignore[union-attr]
 
 
 def test_a_format_that_cannot_be_sent() -> None:
@@ -690,12 +706,12 @@ def test_a_format_that_cannot_be_sent() -> None:
     wire = [("user", [{"image": {"format": "jpeg", "source": {"bytes": b"\0"}}}])]
     assert (ImageBlock(media("base64", "AA==", "image/jpeg")), wire) == (
         messages[0].content[0],
-        sent(*messages),
+        payload_turns(*messages),
     )
 
 
 @pytest.mark.parametrize(
-    ("given", "source"),
+    ("recorded_source", "source"),
     [
         ({"source": {"text": "é"}}, media("base64", "w6k=", "text/plain")),
         ({"source": {"text": "x"}, "format": "pdf"}, media("base64", "eA==", "text/plain")),
@@ -706,9 +722,9 @@ def test_a_format_that_cannot_be_sent() -> None:
         ),
     ],
 )
-def test_documents_of_text(given: dict[str, Any], source: MediaSource) -> None:
+def test_documents_of_text(recorded_source: dict[str, Any], source: MediaSource) -> None:
     """A document that holds its text is one of bytes, which other providers take, too."""
-    data = [{"role": "user", "content": [{"document": {"name": "D", **given}}]}]
+    data = [{"role": "user", "content": [{"document": {"name": "D", **recorded_source}}]}]
     assert source == read(data).messages[0].content[0].source  # type: ignore[union-attr]
 
 
@@ -733,8 +749,8 @@ def test_documents_of_text_that_were_changed(
 def test_documents_of_no_text(content: object) -> None:
     """A source that is of neither kind is kept as it came."""
     block = {"document": {"name": "D", "source": {"content": content}}}
-    found = read([{"role": "user", "content": [block]}]).messages[0].content
-    assert (UnknownBlock(block, "bedrock"),) == found
+    blocks = read([{"role": "user", "content": [block]}]).messages[0].content
+    assert (UnknownBlock(block, "bedrock"),) == blocks
 
 
 @pytest.mark.parametrize(
@@ -748,16 +764,16 @@ def test_documents_of_no_text(content: object) -> None:
 def test_an_empty_result(content: object, status: dict[str, Any], blocks: object) -> None:
     """What is sent for a result without content is read as one without content."""
     wire = {"toolResult": {"toolUseId": "a", "content": content, **status}}
-    (found,) = read([{"role": "user", "content": [wire]}]).messages[0].content
-    assert blocks == found.content  # type: ignore[union-attr]
+    (block,) = read([{"role": "user", "content": [wire]}]).messages[0].content
+    assert blocks == block.content  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("said", ["", " \n"])
-def test_citations_without_text(said: str) -> None:
+@pytest.mark.parametrize("text_read", ["", " \n"])
+def test_citations_without_text(text_read: str) -> None:
     """Citations are sent without a text, where there is none to send."""
-    block = TextBlock(said, extra={"citationsContent": [CITED]})
+    block = TextBlock(text_read, extra={"citationsContent": [CITED]})
     wire = ("assistant", [text("x"), {"citationsContent": {"citations": [CITED]}}])
-    assert wire == sent(HELLO, say("assistant", "x", block), HELLO)[1]
+    assert wire == payload_turns(HELLO, say("assistant", "x", block), HELLO)[1]
 
 
 def test_citations_are_text_elsewhere() -> None:
@@ -867,14 +883,14 @@ def response(*content: Any, reason: str = "end_turn", **usage: int) -> dict[str,
 def test_response() -> None:
     """The message of a response is what the model said, and can be sent again."""
     content = [THOUGHT, text("Let me see."), use("a")]
-    found = read_response(response(*content, reason="tool_use"))
+    message = read_response(response(*content, reason="tool_use"))
     expected = heard("assistant", SIGNED, "Let me see.", call("a"))
-    assert (expected.content, "tool_use") == (found.content, found.finish_reason)
-    assert ("assistant", content) == sent(HELLO, found)[1]
+    assert (expected.content, "tool_use") == (message.content, message.finish_reason)
+    assert ("assistant", content) == payload_turns(HELLO, message)[1]
 
 
 @pytest.mark.parametrize(
-    ("given", "arguments"),
+    ("fields", "arguments"),
     [
         ({"input": '{"q": '}, '{"q": '),
         ({"input": None}, "{}"),
@@ -882,11 +898,11 @@ def test_response() -> None:
         ({"input": [1]}, "[1]"),
     ],
 )
-def test_a_malformed_call(given: dict[str, Any], arguments: str) -> None:
+def test_a_malformed_call(fields: dict[str, Any], arguments: str) -> None:
     """A call whose arguments are no object keeps them as text; one without any has an object."""
-    made = {"toolUse": {"toolUseId": "a", "name": "look_up", **given}}
-    found = read_response(response(text("x"), made, reason="malformed_tool_use"))
-    assert say("assistant", "x", call("a", arguments=arguments)).content == found.content
+    use = {"toolUse": {"toolUseId": "a", "name": "look_up", **fields}}
+    message = read_response(response(text("x"), use, reason="malformed_tool_use"))
+    assert say("assistant", "x", call("a", arguments=arguments)).content == message.content
 
 
 @pytest.mark.parametrize(
@@ -910,15 +926,15 @@ def test_finish_reason(reason: str, word: str) -> None:
 
 def test_usage() -> None:
     """What was read from a cache and written into one is part of the input."""
-    found = read_response(response(text("x"), cacheReadInputTokens=3, cacheWriteInputTokens=4))
+    message = read_response(response(text("x"), cacheReadInputTokens=3, cacheWriteInputTokens=4))
     expected = {"input": 17, "output": 5, "cache_read": 3, "cache_write": 4, "total": 15}
-    assert expected == found.token_usage
+    assert expected == message.token_usage
 
 
 def test_usage_without_a_cache() -> None:
     """Where nothing is said of a cache, neither is it here; nor of anything, without counts."""
-    found = read_response(response(text("x"))).token_usage
-    assert {"input": 10, "output": 5, "total": 15} == found
+    counts = read_response(response(text("x"))).token_usage
+    assert {"input": 10, "output": 5, "total": 15} == counts
     assert None is read_response({"output": {"message": {"content": []}}}).token_usage
 
 
@@ -1006,14 +1022,14 @@ def test_check_reads_the_model() -> None:
 
 def test_an_unknown_key_beside_a_tool() -> None:
     """A tool with a key that is not a mapping is read, and sent as it was."""
-    own = {"systemTool": {"name": "s"}, "new": 1}
-    known = {"toolSpec": {"name": "t", "inputSchema": {"json": {}}}}
+    unknown_tool = {"systemTool": {"name": "s"}, "new": 1}
+    function = {"toolSpec": {"name": "t", "inputSchema": {"json": {}}}}
     payload = {
         "messages": [{"role": "user", "content": [{"text": "a"}]}],
-        "toolConfig": {"tools": [known, own]},
+        "toolConfig": {"tools": [function, unknown_tool]},
     }
     again = render(read_payload(payload, "bedrock"), provider="bedrock").to_bedrock()
-    assert own == again["toolConfig"]["tools"][1]
+    assert unknown_tool == again["toolConfig"]["tools"][1]
 
 
 def test_a_document_that_leaves_its_text() -> None:
@@ -1023,9 +1039,9 @@ def test_a_document_that_leaves_its_text() -> None:
     model = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
     prompt = Prompt((*results, say("user", "One"), say("user", file)))
     rendered = render(prompt, model=model, provider="bedrock")
-    *_, beside, between, alone = rendered.to_bedrock()["messages"]
+    *_, beside, between, separate_turn = rendered.to_bedrock()["messages"]
     assert [["toolResult", "text"], ["text"], ["document", "text"]] == [
         [key for block in message["content"] for key in block]
-        for message in (beside, between, alone)
+        for message in (beside, between, separate_turn)
     ]
     assert 1 == [hint.name for hint in rendered.hints].count("inserted_text")

@@ -41,14 +41,16 @@ every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 every_template = pytest.mark.parametrize("target", TEMPLATES)
 
 
-def written(target: str, *messages: Message, tools: tuple[ToolDefinition, ...] = ()) -> Any:
+def payload_messages(
+    target: str, *messages: Message, tools: tuple[ToolDefinition, ...] = ()
+) -> Any:
     """Return the messages of a payload, losses aside."""
     return write(Prompt(messages, tools), FACTS[target])[0]["messages"]
 
 
-def lost(target: str, *messages: Message, **more: Any) -> list[tuple[str, str]]:
+def lost(target: str, *messages: Message, **options: Any) -> list[tuple[str, str]]:
     """Return kind and subject of every loss."""
-    return [(loss.kind, loss.what) for loss in write(Prompt(messages, **more), FACTS[target])[1]]
+    return [(loss.kind, loss.what) for loss in write(Prompt(messages, **options), FACTS[target])[1]]
 
 
 def prompted(target: str, *messages: Message) -> str:
@@ -68,8 +70,8 @@ def user(text: Any) -> dict[str, Any]:
 
 def says(text: Any, *calls: Any, **keys: Any) -> dict[str, Any]:
     """Return an assistant message on the wire, with its calls of tools."""
-    made = {"tool_calls": list(calls)} if calls else {}
-    return {"role": "assistant", "content": text, **made, **keys}
+    call_keys = {"tool_calls": list(calls)} if calls else {}
+    return {"role": "assistant", "content": text, **call_keys, **keys}
 
 
 def function(id: str, arguments: Any, name: str = "look_up") -> dict[str, Any]:
@@ -104,12 +106,12 @@ def vanished(target: str) -> list[str]:
 
     def wrong(name: str) -> list[str]:
         prompt = prompted(target, *CONVERSATIONS[name])
-        return [text for text in spoken(name) if text not in prompt]
+        return [text for text in texts_of_conversation(name) if text not in prompt]
 
     return failures(CONVERSATIONS, wrong)
 
 
-def spoken(name: str) -> list[str]:
+def texts_of_conversation(name: str) -> list[str]:
     """Return every text of a conversation."""
     blocks = [block for message in CONVERSATIONS[name] for block in message.content]
     inner = [text for block in blocks for text in getattr(block, "content", ())]
@@ -133,7 +135,7 @@ def unlike_transformers(target: str) -> list[str]:
         payload, _ = write(Prompt(CONVERSATIONS[name], (LOOK_UP,)), FACTS[target])
         last = payload["messages"][-1]
         open_end = last["role"] == "assistant" and "tool_calls" not in last
-        (found,), _ = render_jinja_template(
+        (printed,), _ = render_jinja_template(
             [payload["messages"]],
             tools=payload.get("tools"),
             chat_template=source,
@@ -142,7 +144,7 @@ def unlike_transformers(target: str) -> list[str]:
             bos_token="<bos>",
             eos_token="<eos>",
         )
-        return unequal(found, payload["prompt"])
+        return unequal(printed, payload["prompt"])
 
     return failures(CONVERSATIONS, wrong)
 
@@ -154,22 +156,24 @@ def test_as_transformers(target: str) -> None:
     assert [] == unlike_transformers(target)
 
 
-def settled(turns: tuple[Message, ...]) -> list[int]:
+def possible_ends(turns: tuple[Message, ...]) -> list[int]:
     """Return where a conversation may end: a user spoke last, or a model without a call."""
-    asked = (turn.role in ("user", "assistant") for turn in turns)
+    are_spoken = (turn.role in ("user", "assistant") for turn in turns)
     calling = (any(isinstance(block, ToolUseBlock) for block in turn.content) for turn in turns)
-    ends = enumerate(zip(asked, calling, strict=True), start=1)
+    ends = enumerate(zip(are_spoken, calling, strict=True), start=1)
     return [end for end, (speaks, calls) in ends if speaks and not calls]
 
 
-def moved(facts: ModelFacts) -> list[str]:
+def changed_conversations(facts: ModelFacts) -> list[str]:
     """Return where a turn that is added changes what stands before the last turn."""
 
     def wrong(name: str) -> str:
         turns = CONVERSATIONS[name]
-        sent = [write(Prompt(turns[:end]), facts)[0]["messages"] for end in settled(turns)]
-        kept = [after[: len(before) - 1] for before, after in pairwise(sent)]
-        return unequal(kept, [before[:-1] for before in sent[:-1]])
+        payloads = [
+            write(Prompt(turns[:end]), facts)[0]["messages"] for end in possible_ends(turns)
+        ]
+        beginnings = [after[: len(before) - 1] for before, after in pairwise(payloads)]
+        return unequal(beginnings, [before[:-1] for before in payloads[:-1]])
 
     return failures(CONVERSATIONS, wrong)
 
@@ -177,7 +181,7 @@ def moved(facts: ModelFacts) -> list[str]:
 @every_target
 def test_growth(facts: ModelFacts) -> None:
     """A turn that is added changes nothing before the last turn of those that stood there."""
-    assert [] == moved(facts)
+    assert [] == changed_conversations(facts)
 
 
 @pytest.mark.parametrize("target", ["chatml", "gemma", "mistral"])
@@ -212,7 +216,7 @@ def test_no_system(target: str) -> None:
     turns = (say("system", "Be brief."), ASK)
     expected = [user(f"Be brief.\n\n{QUESTION['content']}")]
     assert (expected, [("role", "system message")]) == (
-        written(target, *turns),
+        payload_messages(target, *turns),
         lost(target, *turns),
     )
 
@@ -220,7 +224,7 @@ def test_no_system(target: str) -> None:
 @pytest.mark.parametrize("target", ["chatml", "gemma"])
 def test_model_first(target: str) -> None:
     """Before a model that speaks first, a user says next to nothing."""
-    assert [user("."), says("Hello!"), user("Hi.")] == written(
+    assert [user("."), says("Hello!"), user("Hi.")] == payload_messages(
         target, say("assistant", "Hello!"), say("user", "Hi.")
     )
 
@@ -228,12 +232,12 @@ def test_model_first(target: str) -> None:
 @pytest.mark.parametrize(("target", "expected"), [("chatml", []), ("gemma", [user(".")])])
 def test_nothing(target: str, expected: list[Any]) -> None:
     """No messages are a user's who says next to nothing, where a template needs one."""
-    assert expected == written(target)
+    assert expected == payload_messages(target)
 
 
 def test_tools_need_a_user() -> None:
     """With tools a user speaks first, as some templates show them there."""
-    assert [system("Be brief."), user(".")] == written(
+    assert [system("Be brief."), user(".")] == payload_messages(
         "llama", say("system", "Be brief."), tools=(LOOK_UP,)
     )
 
@@ -242,7 +246,7 @@ def test_tools_need_a_user() -> None:
 def test_neighbours(target: str) -> None:
     """Neighbours of one role are joined by a blank line."""
     turns = (say("user", "A."), say("user", "B."), say("assistant", "C."), say("assistant", "D."))
-    payload = written(target, *turns, say("user", "E."))
+    payload = payload_messages(target, *turns, say("user", "E."))
     parts = {"vision": lambda text: [{"type": "text", "text": text}]}.get(target, str)
     assert [user(parts("A.\n\nB.")), says(parts("C.\n\nD.")), user(parts("E."))] == payload
 
@@ -254,7 +258,7 @@ def test_instructions() -> None:
     turns = (ASK, say("assistant", "Rain."), say("developer", "A</developer>"), said_last)
     expected = user(f"<developer>\nA&lt;/developer>\n</developer>\n\n{event}")
     assert (expected, [("role", "developer message")]) == (
-        written("chatml", *turns)[-1],
+        payload_messages("chatml", *turns)[-1],
         lost("chatml", *turns),
     )
 
@@ -266,7 +270,7 @@ def test_parallel_calls() -> None:
     """Calls of one turn stay in it where a template shows them all."""
     calls = (function("a", X), function("b", X, "look_down"))
     results = (result("a", "rain"), result("b", "mud", "look_down"))
-    assert [QUESTION, says("Both.", *calls), *results] == written("chatml", *BOTH)
+    assert [QUESTION, says("Both.", *calls), *results] == payload_messages("chatml", *BOTH)
 
 
 def test_rounds() -> None:
@@ -274,28 +278,32 @@ def test_rounds() -> None:
     first = (says("Both."), says("", function("a", X)), result("a", "rain"))
     second = (says("", function("b", X, "look_down")), result("b", "mud", "look_down"))
     expected = ([QUESTION, *first, *second], [("hint", "parallel calls")])
-    assert expected == (written("llama", *BOTH), lost("llama", *BOTH))
+    assert expected == (payload_messages("llama", *BOTH), lost("llama", *BOTH))
     assert [(1, 2)] == [loss.at for loss in write(Prompt(BOTH), FACTS["llama"])[1]]
 
 
 def test_order_of_results() -> None:
     """Results stand in the order of their calls."""
     turns = CONVERSATIONS["results in another order"]
-    assert [result("a", "rain"), result("b", "mud")] == written("chatml", *turns)[2:4]
+    assert [result("a", "rain"), result("b", "mud")] == payload_messages("chatml", *turns)[2:4]
 
 
 def test_short_ids() -> None:
     """Ids are nine letters and digits where a template asks for them, and never two the same."""
-    turns = written("mistral", *CONVERSATIONS["foreign ids"])
-    sent = [made["id"] for turn in turns for made in turn.get("tool_calls", ())]
+    turns = payload_messages("mistral", *CONVERSATIONS["foreign ids"])
+    payload_ids = [call["id"] for turn in turns for call in turn.get("tool_calls", ())]
     answered = [turn["tool_call_id"] for turn in turns if turn["role"] == "tool"]
-    assert ({9}, len(sent), True) == ({*map(len, sent)}, len({*sent}), {*sent} == {*answered})
+    assert ({9}, len(payload_ids), True) == (
+        {*map(len, payload_ids)},
+        len({*payload_ids}),
+        {*payload_ids} == {*answered},
+    )
 
 
 def test_kept_ids() -> None:
     """An id of nine letters and digits stays as it is."""
     turns = (ASK, say("assistant", call("abcdefgh1")), answer("abcdefgh1", "rain"))
-    assert [says("", function("abcdefgh1", X)), result("abcdefgh1", "rain")] == written(
+    assert [says("", function("abcdefgh1", X)), result("abcdefgh1", "rain")] == payload_messages(
         "mistral", *turns
     )[1:]
 
@@ -310,17 +318,17 @@ def test_kept_ids() -> None:
 def test_given_ids(ids: tuple[str, str], expected: list[str]) -> None:
     """Where a template takes any id, each is sent as it was given."""
     first, second = ((say("assistant", call(id)), answer(id, "rain")) for id in ids)
-    turns = written("chatml", ASK, *first, *second)[1:]
-    sent = [turn.get("tool_call_id") or turn["tool_calls"][0]["id"] for turn in turns]
-    assert expected == sent
+    turns = payload_messages("chatml", ASK, *first, *second)[1:]
+    payload_ids = [turn.get("tool_call_id") or turn["tool_calls"][0]["id"] for turn in turns]
+    assert expected == payload_ids
 
 
 def test_ids_of_one_turn() -> None:
     """Calls of one turn never have the same id."""
     turns = (say("assistant", call("a"), call("a")), answer("a", "rain"), answer("a", "mud"))
-    sent = written("chatml", ASK, *turns)
-    made = [one["id"] for one in sent[1]["tool_calls"]]
-    assert (["a", "a_2"], [result("a", "rain"), result("a_2", "mud")]) == (made, sent[2:])
+    messages = payload_messages("chatml", ASK, *turns)
+    ids = [param["id"] for param in messages[1]["tool_calls"]]
+    assert (["a", "a_2"], [result("a", "rain"), result("a_2", "mud")]) == (ids, messages[2:])
 
 
 @pytest.mark.parametrize(
@@ -337,7 +345,7 @@ def test_ids_of_one_turn() -> None:
 def test_arguments(target: str, arguments: str, expected: object) -> None:
     """Arguments are a mapping, or text to the byte where a template prints text."""
     turns = (ASK, say("assistant", call("a", arguments=arguments)), answer("a", "rain"))
-    assert expected == written(target, *turns)[1]["tool_calls"][0]["function"]["arguments"]
+    assert expected == payload_messages(target, *turns)[1]["tool_calls"][0]["function"]["arguments"]
 
 
 @pytest.mark.parametrize("target", ["chatml", "functionary"])
@@ -350,26 +358,26 @@ def test_no_arguments(target: str) -> None:
 def test_text_beside_a_call() -> None:
     """Text beside a call that a template drops is a turn of its own before it."""
     turns = (*CONVERSATIONS["text beside a call"], say("assistant", "Rain."))
-    id = written("mistral", *turns)[2]["tool_calls"][0]["id"]
-    spoken = [says("Let me see."), says("", function(id, X)), result(id, "rain")]
-    assert [QUESTION, *spoken, user("."), says("Rain.")] == written("mistral", *turns)
+    id = payload_messages("mistral", *turns)[2]["tool_calls"][0]["id"]
+    messages = [says("Let me see."), says("", function(id, X)), result(id, "rain")]
+    assert [QUESTION, *messages, user("."), says("Rain.")] == payload_messages("mistral", *turns)
 
 
 def test_user_behind_a_result() -> None:
     """Where turns alternate, calls aside, the model says next to nothing before the user does."""
     turns = (ASK, say("assistant", call("abcdefgh1")), answer("abcdefgh1", "rain"), ASK)
     expected = ([result("abcdefgh1", "rain"), says("."), QUESTION], [("hint", "turns alternate")])
-    assert expected == (written("mistral", *turns)[2:], lost("mistral", *turns))
+    assert expected == (payload_messages("mistral", *turns)[2:], lost("mistral", *turns))
 
 
 def test_calls_as_text() -> None:
     """Calls and results that a template drops are text, in fences that they cannot leave."""
     turns = (ASK, say("assistant", call("a")), answer("a", "rain</tool_result>"))
-    made = '<tool_use name="look_up">\n{"q": "x"}\n</tool_use>'
+    call_text = '<tool_use name="look_up">\n{"q": "x"}\n</tool_use>'
     text = "<tool_result>\nrain&lt;/tool_result>\n</tool_result>"
     expected = [("role", "tool_use block"), ("role", "tool_result block")]
-    assert ([QUESTION, says(made), user(text)], expected) == (
-        written("gemma", *turns),
+    assert ([QUESTION, says(call_text), user(text)], expected) == (
+        payload_messages("gemma", *turns),
         lost("gemma", *turns),
     )
 
@@ -378,18 +386,18 @@ def test_result_without_call() -> None:
     """A result whose call is not there is text."""
     block = ToolResultBlock("a", (TextBlock("rain"),), name='"look"')
     text = '<tool_result name="&quot;look&quot;">\nrain\n</tool_result>'
-    assert [user(text)] == written("chatml", say("tool", block))
+    assert [user(text)] == payload_messages("chatml", say("tool", block))
 
 
 def test_call_without_result() -> None:
     """A call that got no result before the conversation went on is text."""
     turns = (ASK, say("assistant", call("a"), call("b")), answer("b", "rain"), ASK)
-    made = says('<tool_use name="look_up">\n{"q": "x"}\n</tool_use>', function("b", X))
+    expected = says('<tool_use name="look_up">\n{"q": "x"}\n</tool_use>', function("b", X))
     assert (
-        [QUESTION, made, result("b", "rain"), QUESTION],
+        [QUESTION, expected, result("b", "rain"), QUESTION],
         [("role", "the call of 'look_up'")],
     ) == (
-        written("chatml", *turns),
+        payload_messages("chatml", *turns),
         lost("chatml", *turns),
     )
 
@@ -397,8 +405,8 @@ def test_call_without_result() -> None:
 def test_open_calls() -> None:
     """Calls that are the last thing said have no result yet, and are calls."""
     turns = (ASK, say("assistant", call("a"), call("b")), answer("b", "rain"))
-    made = says("", function("a", X), function("b", X))
-    assert [QUESTION, made, result("b", "rain")] == written("chatml", *turns)
+    expected = says("", function("a", X), function("b", X))
+    assert [QUESTION, expected, result("b", "rain")] == payload_messages("chatml", *turns)
 
 
 @pytest.mark.parametrize(
@@ -418,7 +426,7 @@ def test_open_calls() -> None:
 def test_results(block: ToolResultBlock, text: str) -> None:
     """A result is one text, and the text says that it is an error."""
     turns = (ASK, say("assistant", call("a")), say("tool", block))
-    assert result("a", text) == written("chatml", *turns)[2]
+    assert result("a", text) == payload_messages("chatml", *turns)[2]
 
 
 THOUGHT = ReasoningBlock("Hm.", origin="chat_template")
@@ -430,7 +438,10 @@ THOUGHT = ReasoningBlock("Hm.", origin="chat_template")
 )
 def test_reasoning(target: str, expected: dict[str, str]) -> None:
     """What was thought stands apart from the text, where a template shows it."""
-    assert says("Rain.", **expected) == written(target, ASK, say("assistant", THOUGHT, "Rain."))[1]
+    assert (
+        says("Rain.", **expected)
+        == payload_messages(target, ASK, say("assistant", THOUGHT, "Rain."))[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -444,7 +455,7 @@ def test_foreign_reasoning(block: ReasoningBlock) -> None:
     """Reasoning of another provider, or without a text, is not replayed."""
     turns = (ASK, say("assistant", block, "Rain."))
     assert ([QUESTION, says("Rain.")], [("hint", "reasoning")]) == (
-        written("chatml", *turns),
+        payload_messages("chatml", *turns),
         lost("chatml", *turns),
     )
 
@@ -459,8 +470,8 @@ def test_reasoning_beside() -> None:
     turns = (ASK, say("assistant", THOUGHT, "A.", call("a")), answer("a", "rain"))
     payload, losses = write(Prompt((*turns, say("assistant", THOUGHT, call("b")))), facts)
     expected = ([False, True], ["reasoning"])
-    thought = ["reasoning_content" in payload["messages"][n] for n in (1, 3)]
-    assert expected == (thought, [loss.what for loss in losses])
+    has_reasoning = ["reasoning_content" in payload["messages"][n] for n in (1, 3)]
+    assert expected == (has_reasoning, [loss.what for loss in losses])
 
 
 KEPT_LAST = (
@@ -489,7 +500,10 @@ def test_closed_reasoning(turns: tuple[Message, ...], expected: int) -> None:
 
 def test_only_reasoning() -> None:
     """A turn of nothing but a thought is a turn."""
-    assert says("", reasoning_content="Hm.") == written("chatml", ASK, say("assistant", THOUGHT))[1]
+    assert (
+        says("", reasoning_content="Hm.")
+        == payload_messages("chatml", ASK, say("assistant", THOUGHT))[1]
+    )
 
 
 def test_white_space_before_reasoning() -> None:
@@ -511,7 +525,7 @@ def test_names() -> None:
         say("user", IMAGE, name="Bob"),
     )
     expected = [system("Be brief."), user("Ada&#10;L.: Hello."), says("robot: Hi.")]
-    assert expected == written("chatml", *turns)
+    assert expected == payload_messages("chatml", *turns)
 
 
 @pytest.mark.parametrize(
@@ -523,11 +537,11 @@ def test_names() -> None:
         ),
         (
             say("system", "Be brief.", name="boss"),
-            ("name of a speaker", "there is no text of a speaker that could begin with it"),
+            ("name of a speaker", "the message has no text that could begin with the name"),
         ),
         (
             say("user", IMAGE, name="Bob"),
-            ("name of a speaker", "there is no text of a speaker that could begin with it"),
+            ("name of a speaker", "the message has no text that could begin with the name"),
         ),
     ],
     ids=["a text", "a system text", "a picture alone"],
@@ -558,7 +572,7 @@ def test_images(source: Any, part: dict[str, str]) -> None:
     """A picture is a part among parts, with the keys that transformers reads."""
     turns = say("user", "Look:", ImageBlock(source), "A", "B")
     after = {"type": "text", "text": "A\n\nB"}
-    assert [user([TEXT, part, after])] == written("vision", turns)
+    assert [user([TEXT, part, after])] == payload_messages("vision", turns)
 
 
 @pytest.mark.parametrize(
@@ -698,7 +712,7 @@ def test_a_block_in_a_result(block: Block, kind: str, what: str) -> None:
 def test_lone_surrogates(target: str) -> None:
     """No text that is sent holds a lone surrogate."""
     turns = (say("system", "\ud800"), say("user", "a\ud800"))
-    assert "\ud800" not in str(written(target, *turns))
+    assert "\ud800" not in str(payload_messages(target, *turns))
 
 
 # Tools, and what no template can say.
@@ -706,8 +720,8 @@ def test_lone_surrogates(target: str) -> None:
 
 def test_tools() -> None:
     """Tools are written as templates walk through them: no key is missing."""
-    bare = ToolDefinition("ping", extra={"return": {"type": "string"}}, origin="chat_template")
-    payload, losses = write(Prompt((ASK,), (LOOK_UP, bare)), FACTS["chatml"])
+    ping = ToolDefinition("ping", extra={"return": {"type": "string"}}, origin="chat_template")
+    payload, losses = write(Prompt((ASK,), (LOOK_UP, ping)), FACTS["chatml"])
     first = {
         "name": "look_up",
         "description": "Looks it up.",
@@ -757,7 +771,7 @@ def test_a_tool_takes_its_name_before_a_call(tool: str) -> None:
     prompt = Prompt(turns, (ToolDefinition(tool, "Says it."),))
     payload = write(prompt, attrs.evolve(CAREFUL, template=TAGS))[0]
     functions = [payload["tools"][0], payload["messages"][1]["tool_calls"][0]]
-    assert ["a_b", "a_b_2"] == [one["function"]["name"] for one in functions]
+    assert ["a_b", "a_b_2"] == [function["function"]["name"] for function in functions]
 
 
 def test_tool_template() -> None:
@@ -919,21 +933,21 @@ def test_read(entry: dict[str, Any], expected: Message) -> None:
 
 def test_later_system() -> None:
     """A system message behind the beginning becomes a developer's that remembers what it was."""
-    found = read([system("A"), system("B"), user("C"), system("D")]).messages
+    prompt_messages = read([system("A"), system("B"), user("C"), system("D")]).messages
     expected = [("system", "recorded")] * 2 + [
         ("user", "recorded"),
         ("developer", "recorded_system"),
     ]
-    assert expected == [(message.role, message.kind) for message in found]
+    assert expected == [(message.role, message.kind) for message in prompt_messages]
 
 
 @pytest.mark.parametrize(("call", "answer"), [({}, {}), ({"id": ""}, {"tool_call_id": ""})])
 def test_paired_by_place(call: dict[str, Any], answer: dict[str, Any]) -> None:
     """Calls and results without ids, or with empty ones, are paired in their order."""
-    bare = {"name": "f", "arguments": {}, **call}
+    flat_call = {"name": "f", "arguments": {}, **call}
     results = [{"role": "tool", "content": text, **answer} for text in "ab"]
-    found = read([says("", bare, bare), *results, says("", bare)]).messages
-    ids = [getattr(block, "id", None) or block.tool_use_id for m in found for block in m.content]  # type: ignore[union-attr]
+    paired = read([says("", flat_call, flat_call), *results, says("", flat_call)]).messages
+    ids = [getattr(block, "id", None) or block.tool_use_id for m in paired for block in m.content]  # type: ignore[union-attr]
     assert ["call_0", "call_1", "call_0", "call_1", "call_2"] == ids
 
 

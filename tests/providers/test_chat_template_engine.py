@@ -186,9 +186,9 @@ def test_deep() -> None:
 
 def test_thoughts() -> None:
     """What was thought has the name of gpt-oss's template, too, as transformers gives it."""
-    said = {**SAID, "reasoning_content": "Hm."}
+    answer = {**SAID, "reasoning_content": "Hm."}
     assert "Hm. Hm." == printed(
-        "{{ messages[0].thinking }} {{ messages[0].reasoning_content }}", said
+        "{{ messages[0].thinking }} {{ messages[0].reasoning_content }}", answer
     )
 
 

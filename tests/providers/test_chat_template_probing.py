@@ -29,8 +29,8 @@ ABLE = Abilities(
 
 def differing(template: ChatTemplate, usual: Abilities = ABLE) -> dict[str, Any]:
     """Return in what a template differs from the usual."""
-    found, expected = attrs.asdict(probed(template)), attrs.asdict(usual)
-    return {key: value for key, value in found.items() if value != expected[key]}
+    features, expected = attrs.asdict(probed(template)), attrs.asdict(usual)
+    return {key: value for key, value in features.items() if value != expected[key]}
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_abilities(name: str, expected: dict[str, Any]) -> None:
 )
 def test_disabilities(name: str, expected: tuple[str, ...]) -> None:
     """What a template without tools cannot say is found."""
-    found = probed(TEMPLATES[name])
-    named = ("system", "no_user", "tools", "calls")
-    assert expected == tuple(key for key in named if not getattr(found, key))
+    features = probed(TEMPLATES[name])
+    names = ("system", "no_user", "tools", "calls")
+    assert expected == tuple(key for key in names if not getattr(features, key))
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_lists(name: str) -> None:
 
 def test_list_of_tools() -> None:
     """A template that walks through tools without asking is given an empty list."""
-    found = probed(ChatTemplate("{% for tool in tools %}{{ tool | tojson }}{% endfor %}" + LOOP))
-    assert (True, True) == (found.tools, found.tools_list)
+    features = probed(ChatTemplate("{% for tool in tools %}{{ tool | tojson }}{% endfor %}" + LOOP))
+    assert (True, True) == (features.tools, features.tools_list)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_list_of_tools() -> None:
 def test_arguments(printed: str, expected: tuple[bool, bool]) -> None:
     """Arguments are a mapping where that is printed as JSON, and text where text is printed."""
     source = CALLS.replace("call | tojson", f"call.function.name }}}} {{{{ {printed}")
-    found = probed(ChatTemplate(source))
-    assert expected == (found.calls, found.mapping)
+    features = probed(ChatTemplate(source))
+    assert expected == (features.calls, features.mapping)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_tags(printed: str, expected: tuple[bool, bool]) -> None:
     """It is found whether names of tools and of arguments are printed in tags."""
     heads = "{% set f = call.function %}{% set a = f.arguments.items() %}"
     source = CALLS.replace("{{ call | tojson }}", f"{heads}{printed}{{% endfor %}}")
-    found = probed(ChatTemplate(source))
-    assert expected == (found.tag_names, found.tag_keys)
+    features = probed(ChatTemplate(source))
+    assert expected == (features.tag_names, features.tag_keys)
 
 
 def test_descriptions() -> None:
@@ -150,8 +150,8 @@ def test_descriptions() -> None:
         "{% for p in tool.function.parameters.properties.values() %}{{ '' + p.description }}"
         "{% endfor %}{% endfor %}"
     )
-    found = probed(ChatTemplate(described + CALLS))
-    assert (True, True, True) == (found.tools, found.described, found.calls)
+    features = probed(ChatTemplate(described + CALLS))
+    assert (True, True, True) == (features.tools, features.described, features.calls)
 
 
 def test_dropped_result() -> None:

@@ -194,20 +194,31 @@ _SLOTS = 14
 
 def conversation(words: list[str]) -> Prompt:
     """Return a prompt with a word in every place that text can go."""
-    it = iter(words)
-    call = ToolUseBlock("a", "look_up", json.dumps({"q": next(it), "z": [next(it)]}))
-    schema = {"type": "object", "properties": {"q": {"description": next(it)}}}
+    next_words = iter(words)
+    call = ToolUseBlock(
+        "a", "look_up", json.dumps({"q": next(next_words), "z": [next(next_words)]})
+    )
+    schema = {"type": "object", "properties": {"q": {"description": next(next_words)}}}
     return Prompt(
         (
-            Message("system", [TextBlock(f"a{next(it)}")]),
-            Message("user", [TextBlock(f"b{next(it)}"), TextBlock(next(it))], name="Ada"),
-            Message("assistant", [ReasoningBlock(next(it)), TextBlock(f"c{next(it)}"), call]),
-            Message("tool", [ToolResultBlock("a", (TextBlock(next(it)),))]),
-            Message("developer", [TextBlock(f"d{next(it)}")]),
-            Message("assistant", [TextBlock(f"e{next(it)}")]),
-            Message("user", [TextBlock(f"f{next(it)}")], name=f"g{next(it)}".replace("\n", " ")),
+            Message("system", [TextBlock(f"a{next(next_words)}")]),
+            Message(
+                "user", [TextBlock(f"b{next(next_words)}"), TextBlock(next(next_words))], name="Ada"
+            ),
+            Message(
+                "assistant",
+                [ReasoningBlock(next(next_words)), TextBlock(f"c{next(next_words)}"), call],
+            ),
+            Message("tool", [ToolResultBlock("a", (TextBlock(next(next_words)),))]),
+            Message("developer", [TextBlock(f"d{next(next_words)}")]),
+            Message("assistant", [TextBlock(f"e{next(next_words)}")]),
+            Message(
+                "user",
+                [TextBlock(f"f{next(next_words)}")],
+                name=f"g{next(next_words)}".replace("\n", " "),
+            ),
         ),
-        (ToolDefinition("look_up", next(it), schema),),
+        (ToolDefinition("look_up", next(next_words), schema),),
     )
 
 
@@ -238,7 +249,7 @@ def test_law(name: str, texts: list[str]) -> None:
 # In a payload.
 
 
-def written(name: str, *messages: Message) -> list[dict[str, Any]]:
+def payload_messages(name: str, *messages: Message) -> list[dict[str, Any]]:
     """Return the messages of a payload."""
     return write(Prompt(messages), ModelFacts(template=TEMPLATES[name]))[0]["messages"]
 
@@ -247,18 +258,20 @@ def test_split() -> None:
     """A token cut in two parts, or two turns, is none when they are joined."""
     parts = (say("user", "<|im_", "end|>"), say("user", "<|im_"), say("user", "start|>"))
     joined = "<|im_\n\nend|>\n\n<|im_\n\nstart|>"
-    assert [{"role": "user", "content": joined}] == written("chatml", *parts)
+    assert [{"role": "user", "content": joined}] == payload_messages("chatml", *parts)
 
 
 def test_calls() -> None:
     """Names, arguments and ids are text, too."""
     use = call("<|im_end|>", "<|im_end|>", '{"<|im_end|>": ["<|im_end|>", 1, {"a": null}]}')
     id, name = (
-        written("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["id"],
+        payload_messages("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["id"],
         "<\\|im_end|>",
     )
-    found = written("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["function"]
-    assert (name, {"name": name, "arguments": {name: [name, 1, {"a": None}]}}) == (id, found)
+    function = payload_messages("chatml", ASK, say("assistant", use))[1]["tool_calls"][0][
+        "function"
+    ]
+    assert (name, {"name": name, "arguments": {name: [name, 1, {"a": None}]}}) == (id, function)
 
 
 @pytest.mark.parametrize(
@@ -272,8 +285,10 @@ def test_calls() -> None:
 )
 def test_arguments_as_text(arguments: str, expected: str) -> None:
     """Where arguments are JSON text, what they say is broken, and the text stays JSON."""
-    said = written("functionary", ASK, say("assistant", call("a", arguments=arguments)))
-    assert expected == said[1]["tool_calls"][0]["function"]["arguments"]
+    messages = payload_messages(
+        "functionary", ASK, say("assistant", call("a", arguments=arguments))
+    )
+    assert expected == messages[1]["tool_calls"][0]["function"]["arguments"]
 
 
 def test_hints() -> None:
@@ -321,15 +336,19 @@ def test_unknown_media() -> None:
     """What an unknown part says is not sent."""
     part = UnknownBlock({"type": "image", "text": "<image>"}, "chat_template")
     content = [{"type": "text", "text": "Hi."}]
-    assert [{"role": "user", "content": content}] == written("vision", say("user", "Hi.", part))
+    assert [{"role": "user", "content": content}] == payload_messages(
+        "vision", say("user", "Hi.", part)
+    )
 
 
 def test_keys_stay_two() -> None:
     """Two keys that are the same once they are broken stay two."""
     use = call("a", arguments=json.dumps({TOKEN: 1, "<\\|im_end|>": 2, "<\\|im_end|>_2": 3}))
-    made = written("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["function"]
+    function = payload_messages("chatml", ASK, say("assistant", use))[1]["tool_calls"][0][
+        "function"
+    ]
     key = "<\\|im_end|>"
-    assert {key: 1, f"{key}_2": 2, f"{key}_2_2": 3} == made["arguments"]
+    assert {key: 1, f"{key}_2": 2, f"{key}_2_2": 3} == function["arguments"]
 
 
 TAGGED = (
@@ -345,12 +364,12 @@ def test_keys_in_tags() -> None:
     use = call("a", "f>g", json.dumps(arguments))
     prompt = Prompt((ASK, say("assistant", use)), (ToolDefinition("f>g"),))
     payload, losses = write(prompt, ModelFacts(template=ChatTemplate(TAGGED)))
-    made = payload["messages"][1]["tool_calls"][0]["function"]
-    named = payload["tools"][0]["function"]["name"]
+    function = payload["messages"][1]["tool_calls"][0]["function"]
+    tool_name = payload["tools"][0]["function"]["name"]
     expected = {"_x": [{"a_b": 1}], "_x_2": 2, "_": 3, "ok": 4}
     whats = {loss.what for loss in losses}
     assert ({"name": "f_g", "arguments": expected}, "f_g", True) == (
-        made,
-        named,
+        function,
+        tool_name,
         {"tool name 'f>g'", "names of arguments"} <= whats,
     )

@@ -85,7 +85,7 @@ def test_law_for_any_prompt(target: str, tree: Timeline, transformation: Any, ca
 def test_attachments_in_any_role(target: str, role: str) -> None:
     """Attachments in events and request-only turns are sent as those of a user turn are."""
 
-    def sent(mapped: str) -> Any:
+    def payload_for(mapped: str) -> Any:
         picture = ImageBlock(media("base64", PNG, "image/png"))
         report = DocumentBlock(media("base64", PDF, "application/pdf"), "Report")
         tree = Timeline(
@@ -98,7 +98,7 @@ def test_attachments_in_any_role(target: str, role: str) -> None:
         roles = {"role_mapping": {"event": mapped, "ephemeral": mapped}}
         return write(Prompt(render(tree, transformation=roles).messages), FACTS[target])[0]
 
-    assert sent("user") == sent(role)
+    assert payload_for("user") == payload_for(role)
 
 
 @every_target

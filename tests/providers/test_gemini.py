@@ -39,7 +39,7 @@ RAIN = say("assistant", "Rain.")
 RULE = say("developer", "Use feet.")
 
 
-def sent(*messages: Message, facts: ModelFacts = OLDER) -> list[Any]:
+def payload_contents(*messages: Message, facts: ModelFacts = OLDER) -> list[Any]:
     """Return the contents on the wire as (role, parts), losses aside."""
     contents: Any = write(whole(messages), facts)[0]["contents"]
     return [(content["role"], content["parts"]) for content in contents]
@@ -53,7 +53,7 @@ def config(prompt: Prompt, facts: ModelFacts = OLDER) -> Any:
 lost = partial(lost_of, facts=OLDER)
 
 
-def named(losses: tuple[Loss, ...]) -> list[tuple[str, str]]:
+def kinds_and_names(losses: tuple[Loss, ...]) -> list[tuple[str, str]]:
     """Return kind and subject of losses."""
     return [(loss.kind, loss.what) for loss in losses]
 
@@ -113,7 +113,7 @@ def as_json(text: str) -> TextBlock:
 def test_objects_as_results(text: str, is_error: bool, response: object) -> None:
     """A result that was recorded as an object is one again."""
     block = ToolResultBlock("a", (as_json(text),), is_error=is_error)
-    wire = sent(HELLO, say("assistant", call("a")), say("tool", block))
+    wire = payload_contents(HELLO, say("assistant", call("a")), say("tool", block))
     assert response == wire[2][1][0]["function_response"]["response"]
 
 
@@ -121,7 +121,7 @@ def test_reference_in_a_result() -> None:
     """An object that names something it does not hold stays text, a hint."""
     block = ToolResultBlock("a", (as_json('{"a": [{"$ref": "x"}]}'),))
     messages = (HELLO, say("assistant", call("a")), say("tool", block))
-    response = sent(*messages)[2][1][0]["function_response"]["response"]
+    response = payload_contents(*messages)[2][1][0]["function_response"]["response"]
     expected = ({"output": '{"a": [{"$ref": "x"}]}'}, [("hint", "a result as an object")])
     assert expected == (response, lost(*messages))
 
@@ -129,7 +129,7 @@ def test_reference_in_a_result() -> None:
 def test_result_of_no_call() -> None:
     """A result that answers nothing has the name it came with, and no result is without one."""
     blocks = (ToolResultBlock("a", name="f"), ToolResultBlock("b"))
-    wire = sent(HELLO, say("tool", *blocks))
+    wire = payload_contents(HELLO, say("tool", *blocks))
     names = [part["function_response"]["name"] for part in wire[0][1]]
     assert ["f", "_"] == names
 
@@ -142,13 +142,13 @@ def test_title_in_a_result() -> None:
     """An attachment of a result has its title, by which its object may name it."""
     titled = ImageBlock(PICTURE.source, title="dot.png")
     messages = (HELLO, say("assistant", SIGNED_CALL), answer("b", titled))
-    (part,) = sent(*messages, facts=CONTINUING)[2][1][0]["function_response"]["parts"]
-    shown = {"inline_data": {**INLINE["inline_data"], "display_name": "dot.png"}}
-    assert (shown, []) == (part, lost(*messages, facts=CONTINUING))
+    (part,) = payload_contents(*messages, facts=CONTINUING)[2][1][0]["function_response"]["parts"]
+    expected = {"inline_data": {**INLINE["inline_data"], "display_name": "dot.png"}}
+    assert (expected, []) == (part, lost(*messages, facts=CONTINUING))
 
 
 @pytest.mark.parametrize(
-    ("block", "facts", "told"),
+    ("block", "facts", "expected"),
     [
         (PICTURE, OLDER, ("hint", "image in a tool result")),
         (
@@ -163,11 +163,13 @@ def test_title_in_a_result() -> None:
         ),
     ],
 )
-def test_files_that_leave_a_result(block: Block, facts: ModelFacts, told: tuple[str, str]) -> None:
+def test_files_that_leave_a_result(
+    block: Block, facts: ModelFacts, expected: tuple[str, str]
+) -> None:
     """What a result cannot hold is in the next user turn; what no turn can hold is lost."""
     messages = (HELLO, say("assistant", call("a")), answer("a", block))
-    assert told in lost(*messages, facts=facts)
-    assert 3 + (told[0] == "hint") == len(sent(*messages, facts=facts))
+    assert expected in lost(*messages, facts=facts)
+    assert 3 + (expected[0] == "hint") == len(payload_contents(*messages, facts=facts))
 
 
 LOOK_UP = ToolDefinition("look up", "Looks.", {"type": "object"})
@@ -190,8 +192,8 @@ def test_tools() -> None:
 def test_choice_without_functions(choice: str) -> None:
     """Only functions can be chosen, the service's own tools cannot."""
     payload, losses = write(Prompt((HELLO,), (SEARCH,), choice), OLDER)
-    found: Any = ({"tools": [{"google_search": {}}]}, [("hint", f"tool_choice {choice!r}")])
-    assert found == (payload["config"], named(losses))
+    expected: Any = ({"tools": [{"google_search": {}}]}, [("hint", f"tool_choice {choice!r}")])
+    assert expected == (payload["config"], kinds_and_names(losses))
 
 
 # Media.
@@ -230,13 +232,15 @@ def test_addresses_of_the_model() -> None:
     picture = ImageBlock(media("file_id", UPLOADED))
     assert [("content", "image (file_id)")] == lost(HELLO, say("assistant", picture), HELLO)
     (loss,) = write(Prompt((HELLO, say("assistant", picture), HELLO)), OLDER)[1]
-    assert "what a model made is sent as bytes, never as an address" == loss.why
+    assert "Gemini takes a file that a model made as bytes only, not as an address" == loss.why
 
 
 def test_pictures_of_the_model() -> None:
     """A picture the model made is sent back with its signature."""
     picture = ImageBlock(media("base64", PNG, "image/png"), extra=SIGNED)
-    assert ("model", [{**INLINE, **SIGNED}]) == sent(HELLO, say("assistant", picture), HELLO)[1]
+    assert ("model", [{**INLINE, **SIGNED}]) == payload_contents(
+        HELLO, say("assistant", picture), HELLO
+    )[1]
 
 
 # Thoughts and signatures.
@@ -247,18 +251,18 @@ THINKING = {"text": "Hm.", "thought": True, **SIGNED}
 
 def test_thoughts_keep_their_white_space() -> None:
     """What is to be continued is not trimmed: a signature may cover it."""
-    thought = ReasoningBlock("Hm. ", signature="c2ln", origin="gemini")
-    wire = sent(HELLO, say("assistant", "x", thought))
+    reasoning = ReasoningBlock("Hm. ", signature="c2ln", origin="gemini")
+    wire = payload_contents(HELLO, say("assistant", "x", reasoning))
     assert ({**THINKING, "text": "Hm. "}, []) == (
         wire[1][1][1],
-        lost(HELLO, say("assistant", thought)),
+        lost(HELLO, say("assistant", reasoning)),
     )
 
 
 def test_empty_thought() -> None:
     """A thought without text and signature says nothing."""
     messages = (HELLO, say("assistant", ReasoningBlock("", origin="gemini"), "Rain."), HELLO)
-    assert ([{"text": "Rain."}], []) == (sent(*messages)[1][1], lost(*messages))
+    assert ([{"text": "Rain."}], []) == (payload_contents(*messages)[1][1], lost(*messages))
 
 
 @pytest.mark.parametrize(
@@ -319,7 +323,10 @@ def test_substitute(blocks: list[Any], parts: list[Any], losses: int) -> None:
     answers = [answer(block.id, "x") for block in blocks]
     messages = (HELLO, say("assistant", *blocks), *answers)
     hints = [("hint", "a call without a signature")] * losses
-    assert (parts, hints) == (sent(*messages, facts=SIGNING)[1][1], lost(*messages, facts=SIGNING))
+    assert (parts, hints) == (
+        payload_contents(*messages, facts=SIGNING)[1][1],
+        lost(*messages, facts=SIGNING),
+    )
 
 
 def test_substitute_in_every_step() -> None:
@@ -327,7 +334,7 @@ def test_substitute_in_every_step() -> None:
     steps: list[tuple[Message, ...]] = [
         (say("assistant", call(id)), answer(id, "x")) for id in ("a", "b")
     ]
-    wire = sent(HELLO, *joined(steps), RAIN, ASK, facts=SIGNING)
+    wire = payload_contents(HELLO, *joined(steps), RAIN, ASK, facts=SIGNING)
     expected = [use("a", **SUBSTITUTE), use("b", **SUBSTITUTE)]
     assert expected == [part for _, parts in wire for part in parts if "function_call" in part]
 
@@ -338,15 +345,20 @@ WORD = "skip_thought_signature_validator"
 @pytest.mark.parametrize("signature", [*SUBSTITUTE.values(), WORD, WORD.encode()])
 def test_substitute_is_dropped_when_read(signature: object) -> None:
     """A substitute is no signature: what is read has none, and another model is sent none."""
-    (said,) = read([{"role": "model", "parts": [use("a", thoughtSignature=signature)]}]).messages
-    assert (call("a", "look_up", '{"q": "x"}'),) == said.content
+    (message,) = read([{"role": "model", "parts": [use("a", thoughtSignature=signature)]}]).messages
+    assert (call("a", "look_up", '{"q": "x"}'),) == message.content
 
 
 def test_substitute_comes_back() -> None:
     """A model that needs one is sent a substitute again, with the same hint."""
-    written = write(whole((HELLO, say("assistant", call("a")), answer("a", "x"))), SIGNING)
-    again = write(read(written[0]), SIGNING)
-    assert (written[0], named(written[1])) == (again[0], named(again[1]))
+    payload_and_losses = write(
+        whole((HELLO, say("assistant", call("a")), answer("a", "x"))), SIGNING
+    )
+    again = write(read(payload_and_losses[0]), SIGNING)
+    assert (payload_and_losses[0], kinds_and_names(payload_and_losses[1])) == (
+        again[0],
+        kinds_and_names(again[1]),
+    )
 
 
 @pytest.mark.parametrize("block", [TextBlock("x", extra=SUBSTITUTE)])
@@ -354,7 +366,7 @@ def test_no_substitute_on_other_parts(block: Block) -> None:
     """A substitute stands on calls only: on another part it is a hint."""
     messages = (HELLO, say("assistant", block), HELLO)
     expected = ([{"text": "x"}], [("hint", "key 'thought_signature'")])
-    assert expected == (sent(*messages)[1][1], lost(*messages))
+    assert expected == (payload_contents(*messages)[1][1], lost(*messages))
 
 
 # The last turn.
@@ -378,7 +390,7 @@ def test_no_substitute_on_other_parts(block: Block) -> None:
 def test_what_a_signature_is_bound_to(block: Block, part: dict[str, Any]) -> None:
     """A text with a signature goes back as it came, and so does a thought."""
     messages = (HELLO, say("assistant", block))
-    wire = sent(*messages, facts=OLDER)[1][1]
+    wire = payload_contents(*messages, facts=OLDER)[1][1]
     assert ([part], []) == (wire, lost(*messages, facts=OLDER))
 
 
@@ -455,7 +467,7 @@ def test_read(data: object, messages: tuple[Message, ...]) -> None:
 
 @typed
 @pytest.mark.parametrize(
-    ("made", "messages"),
+    ("contents", "messages"),
     [
         (
             lambda types: {
@@ -474,9 +486,9 @@ def test_read(data: object, messages: tuple[Message, ...]) -> None:
         ),
     ],
 )
-def test_read_objects(made: Any, messages: tuple[Message, ...], types: Any) -> None:
+def test_read_objects(contents: Any, messages: tuple[Message, ...], types: Any) -> None:
     """The SDK's own objects are read as what they say."""
-    assert messages == read(made(types)).messages
+    assert messages == read(contents(types)).messages
 
 
 def responded(response: object, **keys: Any) -> list[Any]:
@@ -525,8 +537,8 @@ def test_read_result(response: object, block: ToolResultBlock) -> None:
 )
 def test_results_come_back(response: object, keys: dict[str, Any]) -> None:
     """A result that was an object is written as it was, and loses nothing."""
-    called = {"role": "model", "parts": [use("a", "f", **SIGNED)]}
-    data = [{"role": "user", "parts": [{"text": "x"}]}, called, *responded(response, **keys)]
+    call_turn = {"role": "model", "parts": [use("a", "f", **SIGNED)]}
+    data = [{"role": "user", "parts": [{"text": "x"}]}, call_turn, *responded(response, **keys)]
     payload, losses = write(read(data), SIGNING)
     contents: Any = payload["contents"]
     expected = {"id": "a", "name": "f", "response": response, **keys}
@@ -561,8 +573,8 @@ def test_calls_without_ids() -> None:
     calls = [unnamed("function_call", name) for name in ("f", "g", "f")]
     results = [unnamed("function_response", name) for name in ("g", "f", "f")]
     data = [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
-    said, *answers = read([*data, *data]).messages[:4]
-    ids = [block.id for block in said.content if isinstance(block, ToolUseBlock)]
+    answer_message, *answers = read([*data, *data]).messages[:4]
+    ids = [block.id for block in answer_message.content if isinstance(block, ToolUseBlock)]
     answered = [b.tool_use_id for m in answers for b in m.content if isinstance(b, ToolResultBlock)]
     assert (["call_0", "call_1", "call_2"], ["call_1", "call_0", "call_2"]) == (ids, answered)
 
@@ -695,8 +707,8 @@ def test_read_body() -> None:
     }
     (search, function) = prompt.tools
     expected: Any = ({"google_search": {}}, "f", "d", schema, "auto", {"type": "integer"})
-    found = (search.raw, function.name, function.description, function.input_schema)
-    assert expected == (*found, prompt.tool_choice, prompt.output and prompt.output.schema)
+    tool_fields = (search.raw, function.name, function.description, function.input_schema)
+    assert expected == (*tool_fields, prompt.tool_choice, prompt.output and prompt.output.schema)
 
 
 @pytest.mark.parametrize(
@@ -840,7 +852,7 @@ def picture(types: Any) -> Any:
 
 @typed
 @pytest.mark.parametrize(
-    ("made", "messages"),
+    ("contents", "messages"),
     [
         pytest.param(lambda types: types.UserContent("One."), ONE, id="a content"),
         pytest.param(lambda types: [types.Part.from_text(text="One.")], ONE, id="a part"),
@@ -851,13 +863,13 @@ def picture(types: Any) -> Any:
         ),
     ],
 )
-def test_read_contents_of_the_sdk(made: Any, messages: tuple[Message, ...], types: Any) -> None:
+def test_read_contents_of_the_sdk(contents: Any, messages: tuple[Message, ...], types: Any) -> None:
     """The SDK's own contents, parts and files are read, alone and among others."""
-    assert messages == read({"contents": made(types)}).messages
+    assert messages == read({"contents": contents(types)}).messages
 
 
 @pytest.mark.parametrize(
-    ("given", "texts"),
+    ("instruction", "texts"),
     [
         ("One.", ["One."]),
         (["One.", "Two."], ["One.", "Two."]),
@@ -865,10 +877,10 @@ def test_read_contents_of_the_sdk(made: Any, messages: tuple[Message, ...], type
         ({"parts": {"text": "One."}}, ["One."]),
     ],
 )
-def test_read_system(given: object, texts: list[str]) -> None:
+def test_read_system(instruction: object, texts: list[str]) -> None:
     """A system instruction is a content, its parts, or one of them."""
-    (said,) = read({"contents": [], "system_instruction": given}).messages
-    assert heard("system", *texts) == said
+    (message,) = read({"contents": [], "system_instruction": instruction}).messages
+    assert heard("system", *texts) == message
 
 
 @typed
@@ -917,7 +929,7 @@ def test_streamed_call() -> None:
     """A call whose arguments are not whole yet is a loss of content."""
     data = {"name": "f", "willContinue": True, "partialArgs": [{"jsonPath": "$.a"}]}
     losses = write(read(["x", {"function_call": data}, "x"]), OLDER)[1]
-    assert [("content", "function_call block")] == named(losses)
+    assert [("content", "function_call block")] == kinds_and_names(losses)
 
 
 PIECES: dict[str, tuple[list[Any], object]] = {
@@ -1021,7 +1033,7 @@ def test_deep_arguments() -> None:
     for _ in range(199):
         args = {"a": args}
     data = [{"role": "model", "parts": [{"function_call": {"name": "f", "args": args}}]}]
-    assert ("hint", "arguments of a call") not in named(write(read(data), OLDER)[1])
+    assert ("hint", "arguments of a call") not in kinds_and_names(write(read(data), OLDER)[1])
     data[0]["parts"][0]["function_call"]["args"] = {"a": args}  # type: ignore[index]
     assert "nested deeper than 200 levels" in raised(DataError, lambda: read(data)).what
 
@@ -1060,13 +1072,13 @@ SAID = (["reasoning", "tool_use"], "tool_use", COUNTED, [b"si\xff"])
 
 def read_from(data: object) -> tuple[Any, ...]:
     """Return what is read from a response: kinds of blocks, end, counts, decoded signatures."""
-    found = read_response(data)
+    message = read_response(data)
     signatures = [
-        block.extra["thought_signature"] for block in found.content if type(block) is ToolUseBlock
+        block.extra["thought_signature"] for block in message.content if type(block) is ToolUseBlock
     ]
     decoded = [base64.urlsafe_b64decode(signature) for signature in signatures]
-    kinds = [block.type for block in found.content]
-    return (kinds, found.finish_reason, found.token_usage, decoded)
+    kinds = [block.type for block in message.content]
+    return (kinds, message.finish_reason, message.token_usage, decoded)
 
 
 def test_response() -> None:
@@ -1093,9 +1105,9 @@ def test_response_of_the_sdk(dumped: Any, types: Any) -> None:
 
 def test_response_comes_back() -> None:
     """What a model said is sent back as it was."""
-    wire = sent(HELLO, read_response(REPLY), answer("a", "x"), facts=SIGNING)[1]
-    called = {"function_call": {"id": "a", "name": "f", "args": {"a_b": 1}}}
-    parts = [{"text": "Hm.", "thought": True}, {**called, "thought_signature": "c2n_"}]
+    wire = payload_contents(HELLO, read_response(REPLY), answer("a", "x"), facts=SIGNING)[1]
+    call = {"function_call": {"id": "a", "name": "f", "args": {"a_b": 1}}}
+    parts = [{"text": "Hm.", "thought": True}, {**call, "thought_signature": "c2n_"}]
     assert ("model", parts) == wire
 
 
@@ -1131,15 +1143,15 @@ def test_reasons_of_the_sdk(types: Any) -> None:
 
 def nothing_said(data: object) -> tuple[Any, ...]:
     """Return what a response without an answer says, and why."""
-    found = read_response(data)
-    return (found.content, found.finish_reason, found.token_usage)
+    message = read_response(data)
+    return (message.content, message.finish_reason, message.token_usage)
 
 
 @pytest.mark.parametrize("candidates", [{}, {"candidates": None}, {"candidates": []}])
 def test_response_without_candidates(candidates: dict[str, Any]) -> None:
     """A response that only counts is an empty message with what was counted."""
-    found = read_response({**candidates, "usageMetadata": USAGE, "modelVersion": "x"})
-    assert ((), None, COUNTED) == (found.content, found.finish_reason, found.token_usage)
+    message = read_response({**candidates, "usageMetadata": USAGE, "modelVersion": "x"})
+    assert ((), None, COUNTED) == (message.content, message.finish_reason, message.token_usage)
 
 
 def test_calls_of_a_response_have_ids() -> None:
@@ -1167,7 +1179,7 @@ def test_response_error(data: object, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "read"),
+    ("schema", "read"),
     [
         (
             {"properties": {"a": {"ref": "#/defs/X"}}, "defs": {"X": {"type": "STRING"}}},
@@ -1183,9 +1195,9 @@ def test_response_error(data: object, what: str) -> None:
         ),
     ],
 )
-def test_references_and_null(given: Any, read: Any) -> None:
+def test_references_and_null(schema: Any, read: Any) -> None:
     """A reference follows its definitions, and what may be null says so wherever it can."""
-    assert read == json_schema(given)
+    assert read == json_schema(schema)
 
 
 def test_a_result_that_names_its_call() -> None:

@@ -42,7 +42,7 @@ OPENED = {"role": "user", "content": "."}
 """The user's message before a model that speaks first."""
 
 
-def written(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
+def payload_messages(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
     """Return the wire form of messages, losses and what opens a conversation aside."""
     return unopened(write(whole(messages), facts)[0]["messages"], OPENED)
 
@@ -68,8 +68,11 @@ def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
 
     def wrong(name: str) -> str:
         messages = recorded[name]
-        found = written(*read(messages).messages), write(read(messages), OPENAI)[1]
-        return unequal((messages, ()), found)
+        messages_again = (
+            payload_messages(*read(messages).messages),
+            write(read(messages), OPENAI)[1],
+        )
+        return unequal((messages, ()), messages_again)
 
     return failures(recorded, wrong)
 
@@ -83,7 +86,7 @@ def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "kind", "sent"),
+    ("role", "kind", "role_in_payload"),
     [
         ("system", "event", "system"),
         ("system", "request", "system"),
@@ -95,22 +98,22 @@ def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
     ],
 )
 @pytest.mark.parametrize("name", [None, "boss"])
-def test_role_in_the_middle(role: Role, kind: Kind, sent: str, name: str | None) -> None:
+def test_role_in_the_middle(role: Role, kind: Kind, role_in_payload: str, name: str | None) -> None:
     """In mid-conversation only what was asked or recorded as a system message is sent as one."""
-    wire = written(say("user", "a"), say(role, "b", kind=kind, name=name))
-    entry = {"role": sent, "content": "b"} | ({"name": name} if name else {})
+    wire = payload_messages(say("user", "a"), say(role, "b", kind=kind, name=name))
+    entry = {"role": role_in_payload, "content": "b"} | ({"name": name} if name else {})
     assert [{"role": "user", "content": "a"}, entry] == wire
 
 
 @given(messages=st.lists(messages_of("openai"), max_size=8))
 def test_any_developer_is_system_where_there_is_none(messages: list[Message]) -> None:
     """For any messages, a target without the role gets as system what others get as developer."""
-    told = ModelFacts(developer=True)
+    with_role = ModelFacts(developer=True)
     wire = [
         {**m, "role": m["role"].replace("developer", "system")}
-        for m in written(*messages, facts=told)
+        for m in payload_messages(*messages, facts=with_role)
     ]
-    assert wire == written(*messages, facts=ModelFacts())
+    assert wire == payload_messages(*messages, facts=ModelFacts())
 
 
 def test_an_event_mapped_to_system() -> None:
@@ -128,7 +131,7 @@ def test_recorded_systems_come_back() -> None:
         for role in ("system", "user", "system", "assistant", "user", "developer")
     ]
     payload = render(History.from_openai(recorded), model="gpt-5").to_openai()
-    assert (recorded, recorded) == (written(*read(recorded).messages), payload["messages"])
+    assert (recorded, recorded) == (payload_messages(*read(recorded).messages), payload["messages"])
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_recorded_systems_come_back() -> None:
 )
 def test_media_types(block: Block, part: dict[str, Any]) -> None:
     """A media type means the same in any case, and the bytes in an address are unpacked."""
-    assert [part] == written(say("user", block))[0]["content"]
+    assert [part] == payload_messages(say("user", block))[0]["content"]
 
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -174,7 +177,7 @@ CLOSING = "PC9kb2N1bWVudD4KPC9Eb2N1bWVudCB4"
 
 
 @pytest.mark.parametrize(
-    ("block", "sent"),
+    ("block", "expected"),
     [
         (
             DocumentBlock(media("base64", "YSxi", "text/csv"), title="r.csv"),
@@ -203,19 +206,19 @@ CLOSING = "PC9kb2N1bWVudD4KPC9Eb2N1bWVudCB4"
     ],
 )
 @pytest.mark.parametrize("facts", [OPENAI, COMPATIBLE, facts_for("gpt-3.5-turbo", None)])
-def test_documents_of_text(block: Block, sent: str, facts: ModelFacts) -> None:
+def test_documents_of_text(block: Block, expected: str, facts: ModelFacts) -> None:
     """A text is sent to every model as text, in a fence that it cannot close."""
     message = say("user", "Read:", block, "Sum up.")
-    wire = [{"role": "user", "content": f"Read:\n\n{sent}\n\nSum up."}]
-    assert (wire, [AS_TEXT]) == (written(message, facts=facts), lost(message, facts=facts))
+    wire = [{"role": "user", "content": f"Read:\n\n{expected}\n\nSum up."}]
+    assert (wire, [AS_TEXT]) == (payload_messages(message, facts=facts), lost(message, facts=facts))
 
 
 def test_a_document_of_text_in_a_result() -> None:
     """A text stays in the result of its call, and is not moved as other files are."""
     message = answer("a", "Found:", DocumentBlock(media("base64", "YSxi", "text/csv")))
-    sent = 'Found:\n\n<document type="text/csv">\na,b\n</document>'
-    wire = {"role": "tool", "tool_call_id": "a", "content": sent}
-    assert ([wire], [AS_TEXT]) == (written(message), lost(message))
+    expected = 'Found:\n\n<document type="text/csv">\na,b\n</document>'
+    wire = {"role": "tool", "tool_call_id": "a", "content": expected}
+    assert ([wire], [AS_TEXT]) == (payload_messages(message), lost(message))
 
 
 def test_a_mark_on_a_document_of_text() -> None:
@@ -224,7 +227,7 @@ def test_a_mark_on_a_document_of_text() -> None:
     message = say("user", block, "Sum up.")
     fence = text('<document type="text/csv">\na\n</document>', **MARK)
     assert ([fence, text("\n\nSum up.")], [AS_TEXT, ("hint", "detail")]) == (
-        written(message)[0]["content"],
+        payload_messages(message)[0]["content"],
         lost(message),
     )
 
@@ -251,8 +254,8 @@ def test_documents_that_are_lost(
     """A document that is neither a PDF nor a text is a loss of content, with advice."""
     block = DocumentBlock(source)
     message = answer("a", block) if in_result else say("user", block)
-    losses = [it for it in write(whole([message]), facts)[1] if it.kind == "content"]
-    assert [("document block", True)] == [(it.what, why in it.why) for it in losses]
+    losses = [loss for loss in write(whole([message]), facts)[1] if loss.kind == "content"]
+    assert [("document block", True)] == [(loss.what, why in loss.why) for loss in losses]
 
 
 def test_documents_that_a_server_takes() -> None:
@@ -263,9 +266,9 @@ def test_documents_that_a_server_takes() -> None:
         facts = facts_for("able-1", "openai_compatible")
     file = {"file_data": "data:text/csv;base64,YSxi", "filename": "document.csv"}
     part = {"type": "file", "file": file}
-    assert [part] == written(say("user", document), facts=facts)[0]["content"]
+    assert [part] == payload_messages(say("user", document), facts=facts)[0]["content"]
     anything = attrs.evolve(facts, document_types=None)
-    assert [part] == written(say("user", document), facts=anything)[0]["content"]
+    assert [part] == payload_messages(say("user", document), facts=anything)[0]["content"]
 
 
 def test_a_document_of_text_is_counted_as_text() -> None:
@@ -292,8 +295,8 @@ def test_recording_sent() -> None:
     """A spoken answer goes back by its id, and is read again."""
     recorded = [{"role": "assistant", "audio": {"id": "audio_abc"}}]
     assert ([SPOKEN], [SPOKEN]) == (
-        written(*read(recorded).messages),
-        written(*read([SPOKEN]).messages),
+        payload_messages(*read(recorded).messages),
+        payload_messages(*read([SPOKEN]).messages),
     )
 
 
@@ -311,31 +314,34 @@ def test_a_reply_whose_calls_have_empty_ids() -> None:
 
 def test_recording_of_a_response() -> None:
     """The recording of a response goes back by its id, without its bytes."""
-    assert ([SPOKEN], []) == (written(answered(audio=SPEECH)), lost(answered(audio=SPEECH)))
+    assert ([SPOKEN], []) == (
+        payload_messages(answered(audio=SPEECH)),
+        lost(answered(audio=SPEECH)),
+    )
 
 
 @pytest.mark.parametrize("facts", [COMPATIBLE, GPT_5])
 def test_transcript(facts: ModelFacts) -> None:
     """Where no recording can be sent its transcript is, with a hint."""
-    said = answered(audio=SPEECH)
+    message = answered(audio=SPEECH)
     assert ([{"role": "assistant", "content": "Rain."}], [("hint", "key 'audio'")]) == (
-        written(said, facts=facts),
-        lost(said, facts=facts),
+        payload_messages(message, facts=facts),
+        lost(message, facts=facts),
     )
 
 
 @pytest.mark.parametrize("facts", [COMPATIBLE, GPT_5])
 def test_recording_lost(facts: ModelFacts) -> None:
     """A recording without a transcript is lost where it cannot be sent."""
-    said = answered(audio={"id": "audio_abc"})
+    message = answered(audio={"id": "audio_abc"})
     expected = [("content", "chat_audio block")]
-    assert ([], expected) == (written(said, facts=facts), lost(said, facts=facts))
+    assert ([], expected) == (payload_messages(message, facts=facts), lost(message, facts=facts))
 
 
 def test_one_recording_in_a_message() -> None:
     """Of two spoken answers in one message the second is its transcript."""
-    said = say("assistant", *answered(audio=SPEECH).content * 2)
-    assert [{**SPOKEN, "content": "Rain."}] == written(said)
+    message = say("assistant", *answered(audio=SPEECH).content * 2)
+    assert [{**SPOKEN, "content": "Rain."}] == payload_messages(message)
 
 
 # Tools and forms.
@@ -366,7 +372,7 @@ def test_marks_at_most_four() -> None:
         [text("c", **MARK), text("\n\nd")],
         [text("e", **MARK)],
         [text("f", **MARK), text("\n\ng", **MARK)],
-    ] == [message["content"] for message in written(*messages)]
+    ] == [message["content"] for message in payload_messages(*messages)]
 
 
 @pytest.mark.parametrize(
@@ -384,7 +390,7 @@ def test_mark_behind_request(after: tuple[str, ...], contents: list[Any]) -> Non
         say("user", marked("c")),
     ]
     answers = [say("assistant", part) for part in after]
-    assert contents == [message["content"] for message in written(*messages, *answers)]
+    assert contents == [message["content"] for message in payload_messages(*messages, *answers)]
 
 
 # What is read.
@@ -547,8 +553,8 @@ FLAT = {"id": "fc_1", "call_id": "a", "name": "f", "arguments": "{}"}
 )
 def test_read(wire: object, messages: list[Message]) -> None:
     """Every part has its block, and what later systems were is remembered."""
-    found = read(wire).messages
-    plain = [say(m.role, *m.content, name=m.name, kind=m.kind) for m in found]
+    messages_read = read(wire).messages
+    plain = [say(m.role, *m.content, name=m.name, kind=m.kind) for m in messages_read]
     expected = [
         say(
             m.role,
@@ -659,10 +665,10 @@ def test_sdk_objects() -> None:
     from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageFunctionToolCall
 
     call = ChatCompletionMessageFunctionToolCall.model_validate(function("a"))
-    said = ChatCompletionMessage(role="assistant", content=None, tool_calls=[call])
+    answer = ChatCompletionMessage(role="assistant", content=None, tool_calls=[call])
     plain = {"role": "assistant", "content": None, "tool_calls": [function("a")]}
-    made = {**plain, "tool_calls": [call]}
-    assert [plain] * 2 == written(*read([said, made]).messages)
+    expected = {**plain, "tool_calls": [call]}
+    assert [plain] * 2 == payload_messages(*read([answer, expected]).messages)
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
@@ -678,10 +684,10 @@ def test_reasoning_of_other_servers(key: str) -> None:
 
 def test_annotations() -> None:
     """The annotations of an answer are kept with its text, and are a hint when it is sent."""
-    said = answered(content="a", annotations=[{"type": "url_citation"}])
+    message = answered(content="a", annotations=[{"type": "url_citation"}])
     assert ([{"type": "url_citation"}], [("hint", "key 'annotations'")]) == (
-        said.content[0].to_dict()["annotations"],
-        lost(said),
+        message.content[0].to_dict()["annotations"],
+        lost(message),
     )
 
 
@@ -703,13 +709,13 @@ def test_models_without_instructions() -> None:
 def test_a_legacy_call_behind_a_text() -> None:
     """The result of a legacy call answers it, also where the model said something before."""
     function = {"name": "look_up", "arguments": "{}"}
-    _, asked, answered = read(
+    _, call_message, answered = read(
         [
             {"role": "user", "content": "Q"},
             {"role": "assistant", "content": "Hm.", "function_call": function},
             {"role": "function", "name": "look_up", "content": "rain"},
         ]
     ).messages
-    assert [call.id for call in asked.calls] == [
+    assert [call.id for call in call_message.calls] == [
         block.to_dict()["tool_use_id"] for block in answered.content
     ]

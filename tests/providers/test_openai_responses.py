@@ -37,7 +37,7 @@ OPENED = {"role": "user", "content": "."}
 """The user's message before a model that speaks first."""
 
 
-def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+def payload_items(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the items of messages, losses and what opens a conversation aside."""
     return unopened(write(whole(messages), facts)[0]["input"], OPENED)
 
@@ -50,7 +50,7 @@ def text(part: str, **keys: Any) -> dict[str, Any]:
     return {"type": "input_text", "text": part, **keys}
 
 
-def spoken(part: str, **keys: Any) -> dict[str, Any]:
+def text_part(part: str, **keys: Any) -> dict[str, Any]:
     """Return a text part of an answer."""
     return {"type": "output_text", "text": part, "annotations": [], **keys}
 
@@ -62,8 +62,8 @@ def turn(role: str, content: Any, **keys: Any) -> dict[str, Any]:
 
 def use(call_id: str, **keys: Any) -> dict[str, Any]:
     """Return a call."""
-    made = {"name": "look_up", "arguments": '{"q": "x"}'}
-    return {"type": "function_call", "call_id": call_id, **made, **keys}
+    fields = {"name": "look_up", "arguments": '{"q": "x"}'}
+    return {"type": "function_call", "call_id": call_id, **fields, **keys}
 
 
 def result(id: str, output: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def result(id: str, output: Any) -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": id, "output": output}
 
 
-def thought(id: str, *texts: str, **keys: Any) -> dict[str, Any]:
+def reasoning_item(id: str, *texts: str, **keys: Any) -> dict[str, Any]:
     """Return a reasoning item."""
     summary = [{"type": "summary_text", "text": text} for text in texts]
     return {"type": "reasoning", "id": id, "summary": summary, **keys}
@@ -79,8 +79,8 @@ def thought(id: str, *texts: str, **keys: Any) -> dict[str, Any]:
 
 def reply(id: str, *parts: Any, **keys: Any) -> dict[str, Any]:
     """Return a message that the service made."""
-    named = {"type": "message", "status": "completed", "id": id, **keys}
-    return {**named, "role": "assistant", "content": [*parts]}
+    message_keys = {"type": "message", "status": "completed", "id": id, **keys}
+    return {**message_keys, "role": "assistant", "content": [*parts]}
 
 
 # What is written.
@@ -91,10 +91,10 @@ def recorded(*items: Any) -> tuple[Message, ...]:
     return read(items).messages
 
 
-@pytest.mark.parametrize("given", ["image/PNG", " image/png;x=y"])
-def test_media_type(given: str) -> None:
+@pytest.mark.parametrize("media_type", ["image/PNG", " image/png;x=y"])
+def test_media_type(media_type: str) -> None:
     """A media type means the same in any case, and with parameters."""
-    [item] = sent(say("user", ImageBlock(media("base64", PNG, given))))
+    [item] = payload_items(say("user", ImageBlock(media("base64", PNG, media_type))))
     assert f"data:image/png;base64,{PNG}" == item["content"][0]["image_url"]
 
 
@@ -105,19 +105,19 @@ HOLOGRAM = {"type": "hologram", "id": "holo_1", "data": [1]}
 
 def test_unknown_item_read() -> None:
     """An item nobody knows comes back as it was read."""
-    assert [HOLOGRAM] == sent(*recorded(HOLOGRAM))
+    assert [HOLOGRAM] == payload_items(*recorded(HOLOGRAM))
 
 
 @pytest.mark.parametrize("role", ["user", "developer", "system"])
 def test_unknown_part(role: Role) -> None:
     """A part nobody knows is sent in the message it stands in."""
     message = say(role, "a", UnknownBlock({"type": "input_audio"}, "openai_responses"))
-    assert [turn(role, [text("a"), {"type": "input_audio"}])] == sent(message)
+    assert [turn(role, [text("a"), {"type": "input_audio"}])] == payload_items(message)
 
 
 def test_unknown_part_of_a_result() -> None:
     """A part nobody knows is sent in the result it stands in."""
-    assert [result("a", [{"type": "hologram"}])] == sent(
+    assert [result("a", [{"type": "hologram"}])] == payload_items(
         answer("a", UnknownBlock({"type": "hologram"}, "openai_responses"))
     )
 
@@ -126,7 +126,7 @@ def test_item_sent_once() -> None:
     """An item that is given twice is sent once, a hint."""
     search = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
     assert ([search], [("hint", "web_search_call block")]) == (
-        sent(*recorded(search) * 2),
+        payload_items(*recorded(search) * 2),
         lost(*recorded(search) * 2),
     )
 
@@ -135,7 +135,10 @@ def test_reasoning_keys() -> None:
     """Of reasoning only what the service knows is sent."""
     block = ReasoningBlock("", origin="openai_responses", extra={"id": "rs_1", "x": 1})
     message = say("assistant", block, call("a"))
-    assert ([thought("rs_1"), use("a")], [("hint", "key 'x'")]) == (sent(message), lost(message))
+    assert ([reasoning_item("rs_1"), use("a")], [("hint", "key 'x'")]) == (
+        payload_items(message),
+        lost(message),
+    )
 
 
 # What came from the service.
@@ -144,11 +147,13 @@ def test_reasoning_keys() -> None:
 @pytest.mark.parametrize(
     "items",
     [
-        pytest.param([reply("msg_1", spoken("a"), spoken("b"))], id="parts"),
-        pytest.param([reply("msg_1", spoken("a")), reply("msg_2", spoken("b"))], id="messages"),
+        pytest.param([reply("msg_1", text_part("a"), text_part("b"))], id="parts"),
+        pytest.param(
+            [reply("msg_1", text_part("a")), reply("msg_2", text_part("b"))], id="messages"
+        ),
         pytest.param(
             [
-                reply("msg_1", spoken("a"), phase="commentary"),
+                reply("msg_1", text_part("a"), phase="commentary"),
                 use("b", id="fc_1", status="completed"),
             ],
             id="a call behind a text",
@@ -160,7 +165,7 @@ def test_reasoning_keys() -> None:
                 reply(
                     "msg_1",
                     {
-                        **spoken("a"),
+                        **text_part("a"),
                         "annotations": [{"type": "file_path", "file_id": "file-1", "index": 0}],
                     },
                 )
@@ -169,27 +174,29 @@ def test_reasoning_keys() -> None:
         ),
         pytest.param(
             [
-                thought("rs_1", "Hm.", "So.", encrypted_content="ZW5j", status="completed"),
+                reasoning_item("rs_1", "Hm.", "So.", encrypted_content="ZW5j", status="completed"),
                 use("a", id="fc_1", status="completed", namespace="n"),
                 use("b", id="fc_2", status="completed", caller={"type": "direct"}),
                 result("a", "x"),
                 {**result("b", "y"), "caller": {"type": "direct"}},
-                thought("rs_2"),
-                reply("msg_1", spoken("c")),
+                reasoning_item("rs_2"),
+                reply("msg_1", text_part("c")),
             ],
             id="reasoning",
         ),
-        pytest.param([thought("rs_1"), thought("rs_2"), use("a")], id="reasoning twice"),
+        pytest.param(
+            [reasoning_item("rs_1"), reasoning_item("rs_2"), use("a")], id="reasoning twice"
+        ),
         pytest.param(
             [
-                thought("rs_1"),
+                reasoning_item("rs_1"),
                 {
                     "type": "web_search_call",
                     "id": "ws_1",
                     "status": "completed",
                     "action": {"type": "search", "query": "x"},
                 },
-                reply("msg_1", spoken("a")),
+                reply("msg_1", text_part("a")),
             ],
             id="a search",
         ),
@@ -210,7 +217,7 @@ def test_reasoning_keys() -> None:
 )
 def test_recorded_items(items: list[Any]) -> None:
     """What the service made is sent back as it came, whatever there is no block of ours for."""
-    wire = sent(*recorded(*items))
+    wire = payload_items(*recorded(*items))
     assert (items, []) == (wire, lost(*recorded(*items)))
 
 
@@ -218,30 +225,35 @@ def test_recorded_items(items: list[Any]) -> None:
     ("messages", "wire"),
     [
         pytest.param(
-            [say("assistant", *recorded(thought("rs_1"), use("a", id="fc_1"))[0].content[1:])],
+            [
+                say(
+                    "assistant",
+                    *recorded(reasoning_item("rs_1"), use("a", id="fc_1"))[0].content[1:],
+                )
+            ],
             [use("a")],
             id="its reasoning was taken out",
         ),
         pytest.param(
-            recorded(reply("msg_1", spoken("a"))) * 2,
-            [reply("msg_1", spoken("a")), turn("assistant", "a")],
+            recorded(reply("msg_1", text_part("a"))) * 2,
+            [reply("msg_1", text_part("a")), turn("assistant", "a")],
             id="it was sent before",
         ),
         pytest.param(
-            recorded({**reply("other-1", spoken("a")), "phase": "commentary"}),
+            recorded({**reply("other-1", text_part("a")), "phase": "commentary"}),
             [turn("assistant", "a", phase="commentary")],
             id="another service made it",
         ),
         pytest.param(
-            recorded(reply("msg_1", spoken("a")), turn("user", "b", id="msg_2", type="message")),
-            [reply("msg_1", spoken("a")), turn("user", "b")],
+            recorded(reply("msg_1", text_part("a")), turn("user", "b", id="msg_2", type="message")),
+            [reply("msg_1", text_part("a")), turn("user", "b")],
             id="a user's has none",
         ),
     ],
 )
 def test_item_ids(messages: list[Message], wire: list[Any]) -> None:
     """An item's id is sent once, only with the reasoning it came with, and never made up."""
-    assert wire == sent(*messages)
+    assert wire == payload_items(*messages)
 
 
 @pytest.mark.parametrize(
@@ -251,14 +263,14 @@ def test_item_ids(messages: list[Message], wire: list[Any]) -> None:
 def test_an_unknown_item_without_a_type(data: Any, expected: Any) -> None:
     """An item without a type refers to another by its id; without an id it is none, and lost."""
     message = say("assistant", UnknownBlock(data, "openai_responses"))
-    assert expected == (sent(message), lost(message))
+    assert expected == (payload_items(message), lost(message))
 
 
 def test_a_blank_text_of_an_item_that_was_begun() -> None:
     """A blank text whose id another text of its message has is left out, as any without an id."""
     item = {"id": "msg_1", "phase": "commentary"}
     blocks = [TextBlock("a", None, {"item": {"id": "msg_1"}}), TextBlock(" ", None, {"item": item})]
-    assert [reply("msg_1", spoken("a"))] == sent(say("assistant", *blocks))
+    assert [reply("msg_1", text_part("a"))] == payload_items(say("assistant", *blocks))
 
 
 OWN: dict[str, Any] = {"encrypted": "ZW5j", "origin": "openai_responses", "extra": {"id": "rs_1"}}
@@ -288,24 +300,24 @@ FOREIGN: dict[str, Any] = {**OWN, "origin": "anthropic"}
 )
 def test_reasoning_lost(messages: list[Message]) -> None:
     """Reasoning goes only before the item it produced, to the byte; else it is a hint."""
-    kinds = [item.get("type") for item in sent(ASK, *messages)]
+    kinds = [item.get("type") for item in payload_items(ASK, *messages)]
     assert (False, [("hint", "reasoning")]) == ("reasoning" in kinds, lost(ASK, *messages))
 
 
 def test_written_reasoning() -> None:
     """Reasoning that has no summary of its own gets its text as one."""
     message = say("assistant", "a", ReasoningBlock("Hm.", **OWN), call("b"))
-    item = thought("rs_1", "Hm.", encrypted_content="ZW5j")
-    assert [turn("assistant", "a"), item] == sent(message)[:2]
+    item = reasoning_item("rs_1", "Hm.", encrypted_content="ZW5j")
+    assert [turn("assistant", "a"), item] == payload_items(message)[:2]
 
 
 def test_reasoning_before_a_text_without_id() -> None:
     """Reasoning is sent only before a text that has its id: the service refuses it otherwise."""
-    own = {"item": {"id": "msg_1", "reasoning": "rs_1"}}
-    texts = [TextBlock("b", extra=own), TextBlock("b")]
+    recorded = {"item": {"id": "msg_1", "reasoning": "rs_1"}}
+    texts = [TextBlock("b", extra=recorded), TextBlock("b")]
     messages = [say("assistant", ReasoningBlock("Hm.", **OWN), text) for text in texts]
     assert [["rs_1", "msg_1"], [None]] == [
-        [item.get("id") for item in sent(message)] for message in messages
+        [item.get("id") for item in payload_items(message)] for message in messages
     ]
     assert [[], [("hint", "reasoning")]] == [lost(message) for message in messages]
 
@@ -313,7 +325,10 @@ def test_reasoning_before_a_text_without_id() -> None:
 def test_annotations_lost() -> None:
     """Annotations stay with the message they came in: without its id they are a hint."""
     message = say("assistant", TextBlock("a", extra={"annotations": [{"type": "file_path"}]}))
-    assert ([turn("assistant", "a")], [("hint", "annotations")]) == (sent(message), lost(message))
+    assert ([turn("assistant", "a")], [("hint", "annotations")]) == (
+        payload_items(message),
+        lost(message),
+    )
 
 
 # Cache marks.
@@ -324,7 +339,7 @@ def test_mark_of_system_text() -> None:
     assert [
         [turn("system", "a"), turn("user", "b")],
         [turn("system", [text("a", **MARK)]), turn("user", "b")],
-    ] == [sent(say("system", block), say("user", "b")) for block in ("a", marked("a"))]
+    ] == [payload_items(say("system", block), say("user", "b")) for block in ("a", marked("a"))]
 
 
 # Tools.
@@ -333,9 +348,9 @@ MCP = {"type": "mcp", "server_label": "docs", "server_url": "https://example.org
 GREP = {"type": "custom", "name": "grep", "format": {"type": "text"}}
 
 
-def payload_of(*tools: ToolDefinition, **more: Any) -> dict[str, Any]:
+def payload_of(*tools: ToolDefinition, **options: Any) -> dict[str, Any]:
     """Return the keys of a payload beside its input."""
-    payload: Any = write(Prompt((ASK,), tools, **more), ABLE)[0]
+    payload: Any = write(Prompt((ASK,), tools, **options), ABLE)[0]
     return {key: value for key, value in payload.items() if key != "input"}
 
 
@@ -345,8 +360,8 @@ def payload_of(*tools: ToolDefinition, **more: Any) -> dict[str, Any]:
 )
 def test_tool_of_the_service(tool: dict[str, Any], name: str) -> None:
     """A tool that only the service has is read by what it is called, and sent as it came."""
-    found = read({"input": "a", "tools": [tool]}).tools
-    assert ([name], {"tools": [tool]}) == ([t.name for t in found], payload_of(*found))
+    tools_read = read({"input": "a", "tools": [tool]}).tools
+    assert ([name], {"tools": [tool]}) == ([t.name for t in tools_read], payload_of(*tools_read))
 
 
 @pytest.mark.parametrize(
@@ -363,8 +378,8 @@ def test_tool_of_the_service(tool: dict[str, Any], name: str) -> None:
 )
 def test_choice(choice: str, wire: Any) -> None:
     """A choice names a tool by what the service calls it, and is read as it was."""
-    own = read({"input": "a", "tools": [MCP, GREP]}).tools
-    payload = payload_of(LOOK_UP, SEARCH, *own, tool_choice=choice)
+    tools_read = read({"input": "a", "tools": [MCP, GREP]}).tools
+    payload = payload_of(LOOK_UP, SEARCH, *tools_read, tool_choice=choice)
     back = read({"input": "a", **payload}).tool_choice
     assert (wire, choice) == (payload["tool_choice"], back)
 
@@ -518,17 +533,17 @@ def test_foreign_form(data: object, owner: str) -> None:
 # Responses.
 
 
-def response(*items: Any, **more: Any) -> dict[str, Any]:
+def response(*items: Any, **keys: Any) -> dict[str, Any]:
     """Return the body of a response."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": "resp_1",
         "object": "response",
         "created_at": 0,
         "model": "x",
         "tools": [],
     }
-    given |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
-    return {**given, "output": [*items], **more}
+    fields |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
+    return {**fields, "output": [*items], **keys}
 
 
 def typed_response(body: dict[str, Any]) -> Any:
@@ -545,16 +560,19 @@ USAGE = {
     "output_tokens_details": {"reasoning_tokens": 1},
     "total_tokens": 12,
 }
-ANSWERED = (thought("rs_1", "Hm.", encrypted_content="ZW5j"), reply("msg_1", spoken("Rain.")))
+ANSWERED = (
+    reasoning_item("rs_1", "Hm.", encrypted_content="ZW5j"),
+    reply("msg_1", text_part("Rain.")),
+)
 
 
 COUNTED = {"input": 9, "output": 3, "cache_read": 4, "cache_write": 2, "reasoning": 1, "total": 12}
 
 
-def sent_back(found: object) -> tuple[Any, ...]:
+def sent_back(reply: object) -> tuple[Any, ...]:
     """Return what a response counted, why it ended, and how it is sent back."""
-    message = read_response(found)
-    return (message.token_usage, message.finish_reason, sent(message))
+    message = read_response(reply)
+    return (message.token_usage, message.finish_reason, payload_items(message))
 
 
 def test_response() -> None:
@@ -565,13 +583,13 @@ def test_response() -> None:
 @typed
 @pytest.mark.parametrize(
     "dumped",
-    [lambda found: found, lambda found: found.to_dict(), lambda found: found.model_dump()],
+    [lambda reply: reply, lambda reply: reply.to_dict(), lambda reply: reply.model_dump()],
     ids=["object", "to_dict", "model_dump"],
 )
 def test_response_of_the_sdk(dumped: Any) -> None:
     """So is the SDK's own object, and what it dumps."""
-    found = typed_response(response(*ANSWERED, usage=USAGE))
-    assert (COUNTED, "stop", [*ANSWERED]) == sent_back(dumped(found))
+    reply = typed_response(response(*ANSWERED, usage=USAGE))
+    assert (COUNTED, "stop", [*ANSWERED]) == sent_back(dumped(reply))
 
 
 ENDED: list[tuple[dict[str, Any], str | None]] = [
@@ -597,17 +615,17 @@ ENDED: list[tuple[dict[str, Any], str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("found", "reason"), ENDED)
-def test_finish_reason(found: dict[str, Any], reason: str | None) -> None:
+@pytest.mark.parametrize(("reply", "reason"), ENDED)
+def test_finish_reason(reply: dict[str, Any], reason: str | None) -> None:
     """Why a model stopped is told in words of ours, another word is kept."""
-    assert reason == read_response(found).finish_reason
+    assert reason == read_response(reply).finish_reason
 
 
 @typed
-@pytest.mark.parametrize(("found", "reason"), ENDED)
-def test_finish_reason_of_the_sdk(found: dict[str, Any], reason: str | None) -> None:
+@pytest.mark.parametrize(("reply", "reason"), ENDED)
+def test_finish_reason_of_the_sdk(reply: dict[str, Any], reason: str | None) -> None:
     """It is told of the SDK's own object, too."""
-    assert reason == read_response(typed_response(found)).finish_reason
+    assert reason == read_response(typed_response(reply)).finish_reason
 
 
 @typed
@@ -622,7 +640,7 @@ def test_a_failed_response_of_the_sdk() -> None:
 def test_response_objects_among_items() -> None:
     """The items of a response may be put among recorded ones, as the client returned them."""
     items = [turn("user", "a"), *typed_response(response(*ANSWERED)).output]
-    assert [turn("user", "a"), *ANSWERED] == sent(*recorded(*items))
+    assert [turn("user", "a"), *ANSWERED] == payload_items(*recorded(*items))
 
 
 @pytest.mark.parametrize(
@@ -649,9 +667,9 @@ def test_no_response(data: object) -> None:
         [use("a")],
         [result("a", "b")],
         [use("a" * 65), result("a" * 65, "b")],
-        [thought("rs_1"), turn("user", "a")],
-        [reply("fc_1", spoken("a"))],
-        [reply("msg_1", spoken("a"))] * 2,
+        [reasoning_item("rs_1"), turn("user", "a")],
+        [reply("fc_1", text_part("a"))],
+        [reply("msg_1", text_part("a"))] * 2,
         [turn("user", [text("a", **MARK)])] * 5,
     ],
 )
@@ -663,7 +681,12 @@ def test_refused(items: list[Any]) -> None:
 
 def test_two_thoughts_of_one_answer() -> None:
     """A call keeps the id of the reasoning directly before it, not of the first of the answer."""
-    items = [thought("r1", "A."), use("c1", id="f1"), thought("r2", "B."), use("c2", id="f2")]
+    items = [
+        reasoning_item("r1", "A."),
+        use("c1", id="f1"),
+        reasoning_item("r2", "B."),
+        use("c2", id="f2"),
+    ]
     (message,) = recorded(*items)
     linked = [block.to_dict()["item"]["reasoning"] for block in message.calls]
     assert ["r1", "r2"] == linked
@@ -684,15 +707,15 @@ def test_one_id_in_several_answers() -> None:
         answer("x", "of no call"),
     ]
     assert ["x", "x_2", "x_3", "y", "x_4", "x_2", "y", "x_3", "x_4", "x"] == [
-        item["call_id"] for item in sent(*messages) if "call_id" in item
+        item["call_id"] for item in payload_items(*messages) if "call_id" in item
     ]
 
 
 def test_an_item_reference_without_a_type() -> None:
     """A reference to an item that is sent before it is a hint, also where it has no type."""
-    messages = read([reply("msg_1", spoken("a")), {"id": "msg_1"}, turn("user", "b")]).messages
+    messages = read([reply("msg_1", text_part("a")), {"id": "msg_1"}, turn("user", "b")]).messages
     payload, losses = write(whole(messages), ABLE)
-    assert [OPENED, reply("msg_1", spoken("a")), turn("user", "b")] == payload["input"]
+    assert [OPENED, reply("msg_1", text_part("a")), turn("user", "b")] == payload["input"]
     assert ["inserted_text", "repeated_item"] == [loss.name for loss in losses]
 
 

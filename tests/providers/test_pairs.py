@@ -32,8 +32,8 @@ def test_sent(id: str) -> None:
 def test_read(name: str) -> None:
     """A payload is read as its table says, and goes back so."""
     row = table("readings")[name]
-    given = {"provider": row["provider"], "given": row["given"]}
-    actual = {**given, **read_again(row["given"], row["provider"])}
+    input = {"provider": row["provider"], "given": row["given"]}
+    actual = {**input, **read_again(row["given"], row["provider"])}
     assert shown(row) == shown(actual), difference(row, actual)
 
 
@@ -41,8 +41,8 @@ def test_read(name: str) -> None:
 def test_replied(name: str) -> None:
     """A reply is read as its table says."""
     row = table("replies")[name]
-    given = {"provider": row["provider"], "given": row["given"]}
-    actual = {**given, **read_reply(row["given"], row["provider"])}
+    input = {"provider": row["provider"], "given": row["given"]}
+    actual = {**input, **read_reply(row["given"], row["provider"])}
     assert shown(row) == shown(actual), difference(row, actual)
 
 
@@ -50,8 +50,8 @@ def test_replied(name: str) -> None:
 def test_streamed(name: str) -> None:
     """A stream is read as its table says, also where it is cut."""
     row = table("streams")[name]
-    given = {"provider": row["provider"], "given": row["given"]}
-    actual = {**given, **read_events(row["given"], row["provider"])}
+    input = {"provider": row["provider"], "given": row["given"]}
+    actual = {**input, **read_events(row["given"], row["provider"])}
     assert shown(row) == shown(actual), difference(row, actual)
 
 

@@ -124,13 +124,13 @@ def unlike_changes(provider: str) -> list[str]:
         rest = [*reading]
         again = [*reading.texts]
         cut = read_stream([*passed])
-        shown = "".join(cut.texts) + "".join(first)
-        whole = read_stream(events)
+        pieces = "".join(cut.texts) + "".join(first)
+        complete = read_stream(events)
         return (
-            not "".join(whole.texts).startswith(shown)
+            not "".join(complete.texts).startswith(pieces)
             or bool(again)
             or len({*map(id, passed)} & {*map(id, rest)}) > 0
-            or reading.message != whole.message
+            or reading.message != complete.message
         )
 
     return failures([str(count) for count in range(len(events) + 1)], wrong)
@@ -159,10 +159,10 @@ def test_texts_of_a_client_that_fails() -> None:
         yield from chunks("Ra", "in")
         raise ConnectionError("gone")
 
-    reading, shown = read_stream(events()), list[str]()
-    assert "gone" == str(raised(ConnectionError, lambda: shown.extend(reading.texts)))
+    reading, pieces = read_stream(events()), list[str]()
+    assert "gone" == str(raised(ConnectionError, lambda: pieces.extend(reading.texts)))
     assert ("Rain", "interrupted") == (reading.message.text, reading.message.finish_reason)
-    assert ["Ra", "in"] == shown
+    assert ["Ra", "in"] == pieces
 
 
 def test_texts_of_what_is_no_answer() -> None:
@@ -232,10 +232,10 @@ def openai_texts(url: str) -> Iterator[tuple[str, Any]]:
     """Yield the streams of OpenAI's clients, and of their helpers."""
     from openai import OpenAI
 
-    asked: Any = {"model": "m", "messages": []}
+    options: Any = {"model": "m", "messages": []}
     with OpenAI(base_url=url, api_key="test") as client:
-        yield "openai", client.chat.completions.create(stream=True, **asked)
-        with client.chat.completions.stream(**asked) as helper:
+        yield "openai", client.chat.completions.create(stream=True, **options)
+        with client.chat.completions.stream(**options) as helper:
             yield "openai", helper
         yield "openai_responses", client.responses.create(model="m", input="x", stream=True)
         with client.responses.stream(model="m", input="x") as helper:
@@ -246,10 +246,10 @@ def anthropic_texts(url: str) -> Iterator[tuple[str, Any]]:
     """Yield the streams of Anthropic's client, and of its helper."""
     from anthropic import Anthropic
 
-    asked: Any = {"model": "m", "messages": [], "max_tokens": 1}
+    options: Any = {"model": "m", "messages": [], "max_tokens": 1}
     with Anthropic(base_url=url, api_key="test") as client:
-        yield "anthropic", client.messages.create(stream=True, **asked)
-        with client.messages.stream(**asked) as helper:
+        yield "anthropic", client.messages.create(stream=True, **options)
+        with client.messages.stream(**options) as helper:
             yield "anthropic", helper
 
 

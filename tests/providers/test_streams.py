@@ -103,7 +103,11 @@ def unsendable(provider: str, targets: Any) -> list[str]:
         turns = [Message("user", "Why?"), message, *results, Message("user", "Go on.")]
         rendered(Timeline(History(turns)), provider=target).payload()
 
-    seen = [n for n, it in messages.items() if it not in [messages[m] for m in range(1, n)]]
+    seen = [
+        n
+        for n, cut_message in messages.items()
+        if cut_message not in [messages[m] for m in range(1, n)]
+    ]
     return failures([f"{count} {target}" for count in seen for target in targets], send)
 
 
@@ -174,11 +178,11 @@ REFUSED: dict[str, tuple[Any, object]] = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_an_error_in_a_stream(what: str) -> None:
-    """An event that is an error raises what the provider says, and the message so far stays."""
+    """An error event raises the error of the provider, and the message so far stays."""
     event, text = REFUSED[what]
     reading = read_stream([CHUNK, event])
     error = raised(DataError, lambda: [*reading])
-    assert f"event 2 of the stream: the provider says: {text}" == error.what
+    assert f"event 2 of the stream: the provider sent an error: {text}" == error.what
     assert error.at[0].startswith(__file__)
     assert "Hi." == reading.message.text
 
@@ -193,9 +197,9 @@ def test_a_second_answer(key: str) -> None:
 
 def test_unknown_events() -> None:
     """Events that no provider is known to send pass, and say nothing."""
-    news = {"type": "news", "delta": "x"}
-    reading = read_stream([news, CHUNK, {"type": "chunk", "chunk": CHUNK}, news])
-    assert [news, CHUNK, {"type": "chunk", "chunk": CHUNK}, news] == [*reading]
+    unknown_event = {"type": "news", "delta": "x"}
+    reading = read_stream([unknown_event, CHUNK, {"type": "chunk", "chunk": CHUNK}, unknown_event])
+    assert [unknown_event, CHUNK, {"type": "chunk", "chunk": CHUNK}, unknown_event] == [*reading]
     assert "Hi.Hi." == reading.message.text
 
 
@@ -203,10 +207,10 @@ def test_two_texts_of_one_item() -> None:
     """Texts that are streamed in turns into one item of Responses stay two, each in its order."""
     deltas = [(0, "One"), (1, "Two"), (0, " more."), (1, " again.")]
     kind = "response.output_text.delta"
-    added = {"type": "message", "id": "m", "role": "assistant", "content": []}
+    new_item = {"type": "message", "id": "m", "role": "assistant", "content": []}
     message = message_of(
         [
-            {"type": "response.output_item.added", "output_index": 0, "item": added},
+            {"type": "response.output_item.added", "output_index": 0, "item": new_item},
             *(
                 {"type": kind, "output_index": 0, "content_index": index, "delta": text}
                 for index, text in deltas
@@ -230,8 +234,10 @@ def test_calls_of_other_servers() -> None:
     second = {"index": 0, "id": "b", "function": {"name": "months", "arguments": "{}"}}
     assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, rest, second)
     assert [("a", "charges", "{}")] == calls_of(first, {**rest, "id": "a"})
-    begun = {**second, "function": {"name": "months", "arguments": ""}}
-    assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, rest, begun, rest)
+    first_delta = {**second, "function": {"name": "months", "arguments": ""}}
+    assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(
+        first, rest, first_delta, rest
+    )
 
 
 def test_two_calls_with_signatures_of_their_own() -> None:
@@ -272,9 +278,9 @@ def test_keys_like_the_types_of_others(chunk: dict[str, Any]) -> None:
 
 def test_a_response_with_keys_of_others() -> None:
     """A key that one provider alone has tells more than those that others may have."""
-    said = {"message": {"role": "assistant", "content": "Sun."}, "finish_reason": "stop"}
-    others = {"type": "message", "content": [], "stop_reason": "end_turn"}
-    assert "Sun." == read_response({**others, "choices": [said]}).text
+    choice = {"message": {"role": "assistant", "content": "Sun."}, "finish_reason": "stop"}
+    foreign_keys = {"type": "message", "content": [], "stop_reason": "end_turn"}
+    assert "Sun." == read_response({**foreign_keys, "choices": [choice]}).text
 
 
 def test_no_event_of_a_provider() -> None:
@@ -342,8 +348,8 @@ def test_events_that_are_missing(provider: str) -> None:
     @example(GONE.get(provider, set()))
     @given(st.sets(st.integers(0, len(STREAMS[provider]) - 1)))
     def search(missing: set[int]) -> None:
-        left = [it for n, it in enumerate(STREAMS[provider]) if n not in missing]
-        verdicts.add(judged(left))
+        remaining = [event for n, event in enumerate(STREAMS[provider]) if n not in missing]
+        verdicts.add(judged(remaining))
 
     search()
     assert (True, provider in GONE) == ("read" in verdicts, "refused" in verdicts)
@@ -375,10 +381,10 @@ def openai_streams(url: str) -> Iterator[tuple[str, Message]]:
     """Yield the messages of the streams of OpenAI's clients, and of their helpers."""
     from openai import AsyncOpenAI, OpenAI
 
-    asked: Any = {"model": "m", "messages": []}
+    options: Any = {"model": "m", "messages": []}
     with OpenAI(base_url=url, api_key="test") as client:
-        yield "openai", message_of(client.chat.completions.create(stream=True, **asked))
-        with client.chat.completions.stream(**asked) as helper:
+        yield "openai", message_of(client.chat.completions.create(stream=True, **options))
+        with client.chat.completions.stream(**options) as helper:
             yield "openai", message_of(helper)
             yield "openai", read_response(helper.get_final_completion())
         responses = client.responses.create(model="m", input="x", stream=True)
@@ -389,7 +395,7 @@ def openai_streams(url: str) -> Iterator[tuple[str, Message]]:
 
     async def ask() -> Message:
         async with AsyncOpenAI(base_url=url, api_key="test") as client:
-            return await aread(await client.chat.completions.create(stream=True, **asked))
+            return await aread(await client.chat.completions.create(stream=True, **options))
 
     yield "openai", asyncio.run(ask())
 
@@ -398,16 +404,16 @@ def anthropic_streams(url: str) -> Iterator[tuple[str, Message]]:
     """Yield the messages of the streams of Anthropic's clients, and of their helpers."""
     from anthropic import Anthropic, AsyncAnthropic
 
-    asked: Any = {"model": "m", "messages": [], "max_tokens": 1}
+    options: Any = {"model": "m", "messages": [], "max_tokens": 1}
     with Anthropic(base_url=url, api_key="test") as client:
-        yield "anthropic", message_of(client.messages.create(stream=True, **asked))
-        with client.messages.stream(**asked) as helper:
+        yield "anthropic", message_of(client.messages.create(stream=True, **options))
+        with client.messages.stream(**options) as helper:
             yield "anthropic", message_of(helper)
             yield "anthropic", read_response(helper.get_final_message())
 
     async def ask() -> Message:
         async with AsyncAnthropic(base_url=url, api_key="test") as client:
-            return await aread(await client.messages.create(stream=True, **asked))
+            return await aread(await client.messages.create(stream=True, **options))
 
     yield "anthropic", asyncio.run(ask())
 

@@ -223,14 +223,16 @@ SENT = {
 def with_key(form: str, place: str, value: object) -> dict[str, Any]:
     """Return the conversation of a form with an unknown key at a place."""
     data: Any = copy.deepcopy(RECORDED[form])
-    inside: Any = data
+    container: Any = data
     for step in re.findall(r"\w+", place):
-        inside = inside[int(step) if step.isdigit() else step]
-    inside["weird"] = value
+        container = container[int(step) if step.isdigit() else step]
+    container["weird"] = value
     return data
 
 
-def told(form: str, place: str, value: object = "secret") -> tuple[list[tuple[str, ...]], bool]:
+def reported_keys(
+    form: str, place: str, value: object = "secret"
+) -> tuple[list[tuple[str, ...]], bool]:
     """Return the losses of the unknown key at a place, and whether it is sent."""
     read, data = getattr(History, f"from_{form}"), with_key(form, place, value)
     history, line = read(data), f"{__file__}:{this_line()}"
@@ -252,7 +254,7 @@ def places(by_form: dict[str, str]) -> list[tuple[str, str]]:
 def test_an_unread_key_is_told(form: str, place: str) -> None:
     """A key that the reader passes over is a hint with its place and the line of the History."""
     why = f"History.from_{form} does not read it, so it is not sent"
-    assert ([("hint", place, why)], False) == told(form, place)
+    assert ([("hint", place, why)], False) == reported_keys(form, place)
 
 
 def test_a_flat_call() -> None:
@@ -265,21 +267,21 @@ def test_a_flat_call() -> None:
 def test_a_kept_key_is_told(form: str, place: str) -> None:
     """A key that its block keeps is a hint with the message, where it cannot be sent."""
     place, _, number = place.partition(":")
-    losses, is_sent = told(form, place)
+    losses, is_sent = reported_keys(form, place)
     assert ([("hint", f"history[{number}]")], False) == ([loss[:2] for loss in losses], is_sent)
 
 
 @pytest.mark.parametrize(("form", "place"), places(SENT))
 def test_a_sent_key(form: str, place: str) -> None:
     """A key of data that is kept whole goes back to its provider."""
-    assert ([], True) == told(form, place)
+    assert ([], True) == reported_keys(form, place)
 
 
 @pytest.mark.parametrize("value", [None, "", [], {}, ()])
 @folded(("form", "place"), places(UNREAD))
 def test_nothing_is_no_loss(form: str, place: str, value: object) -> None:
     """A key without a value is not told."""
-    assert ([], False) == told(form, place, value)
+    assert ([], False) == reported_keys(form, place, value)
 
 
 class Vector:
@@ -330,15 +332,15 @@ def test_for_every_target() -> None:
 def test_what_is_written_is_read(form: str) -> None:
     """Nothing of the payload of any conversation is passed over when it is read."""
     write, facts = TARGETS[form].write, facts_for(None, form)
-    payloads = [write(whole(said), facts, None)[0] for said in CONVERSATIONS.values()]
+    payloads = [write(whole(messages), facts, None)[0] for messages in CONVERSATIONS.values()]
     assert [] == [pair for payload in payloads for pair in unread_keys(payload, form)]
 
 
 @pytest.mark.parametrize("form", RECORDED)
 def test_what_others_wrote_is_read(form: str) -> None:
     """Nothing of the payloads that others wrote is passed over."""
-    given = [row[form]["given"] for row in table("readings").values() if form in row]
-    assert [] == [pair for payload in given for pair in unread_keys(payload, form)]
+    inputs = [row[form]["given"] for row in table("readings").values() if form in row]
+    assert [] == [pair for payload in inputs for pair in unread_keys(payload, form)]
 
 
 def test_data_that_changed_since() -> None:

@@ -117,21 +117,21 @@ def test_accepted_by_anthropic(id: str) -> None:
     types = pytest.importorskip("anthropic.types")
     file, name = named(id)
     payload = rendered(FILES[file][name], "anthropic").payload()
-    blocks = [block for said in payload["messages"] for block in said["content"]]
+    blocks = [block for message in payload["messages"] for block in message["content"]]
     assert [] == _untyped(types.ToolUnionParam, payload.get("tools", []))
     assert [] == _untyped(types.ContentBlockParam, blocks)
 
 
-def _untyped(type: Any, given: list[Any]) -> list[Any]:
+def _untyped(type: Any, values: list[Any]) -> list[Any]:
     """Return what is not of a type."""
     pydantic = pytest.importorskip("pydantic")
     adapter = pydantic.TypeAdapter(type, config=pydantic.ConfigDict(extra="forbid"))
     refused: list[Any] = []
-    for one in given:
+    for value in values:
         try:
-            adapter.validate_python(one)
+            adapter.validate_python(value)
         except ValueError:
-            refused.append(one)
+            refused.append(value)
     return refused
 
 

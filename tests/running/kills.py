@@ -109,7 +109,7 @@ def problems_after(folder: Path, before: int, stored: list[str]) -> Iterator[str
             yield f"{id} ran again, and its result was stored"
 
 
-def play_round(random: Random, kills: Iterator[tuple[str, int]], figures: Counter[str]) -> None:
+def play_round(random: Random, kills: Iterator[tuple[str, int]], counts: Counter[str]) -> None:
     """Kill a program until its calls are done: at moments, then at any time."""
     with TemporaryDirectory(dir=MEMORY) as name:
         folder = Path(name)
@@ -118,27 +118,27 @@ def play_round(random: Random, kills: Iterator[tuple[str, int]], figures: Counte
             seconds = random.random() * 0.02 if not moment and random.random() < 0.7 else None
             before, stored = len(events_in(folder)), stored_in(folder)
             was_killed = killed(lambda: work_on(folder, moment, number), seconds)  # noqa: B023
-            figures["kills"] += was_killed
-            figures.update(problems_after(folder, before, stored))
+            counts["kills"] += was_killed
+            counts.update(problems_after(folder, before, stored))
             if not was_killed:
                 break
-        begun = Counter(id for event, id in events_in(folder) if event == "in")
-        figures["calls"] += CALLS
-        figures["ran again"] += sum(begun.values()) - CALLS
+        starts = Counter(id for event, id in events_in(folder) if event == "in")
+        counts["calls"] += CALLS
+        counts["ran again"] += sum(starts.values()) - CALLS
         if len(stored_in(folder)) != CALLS:
-            figures["a round is not finished"] += 1
+            counts["a round is not finished"] += 1
 
 
 def play(rounds: int, seed: int) -> Counter[str]:
     """Return the figures of some rounds, and what is wrong, with its count."""
-    random, figures = Random(seed), Counter[str]()
+    random, counts = Random(seed), Counter[str]()
     moments = [(moment, number) for number in range(CALLS) for moment in MOMENTS]
     for index in range(rounds):
         # Each moment of each call comes first in a round; some rounds go on with further moments.
         first = moments[(7 * (index + seed)) % len(moments)]
         kills = iter([first, *random.sample(moments, random.randrange(4))])
-        play_round(random, kills, figures)
-    return figures
+        play_round(random, kills, counts)
+    return counts
 
 
 FIGURES = {"kills", "calls", "ran again"}
@@ -151,10 +151,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    figures = play(options.rounds, options.seed)
-    for name, count in figures.items():
+    counts = play(options.rounds, options.seed)
+    for name, count in counts.items():
         print(f"{count:6} {name}")
-    return int(not figures.keys() <= FIGURES)
+    return int(not counts.keys() <= FIGURES)
 
 
 if __name__ == "__main__":

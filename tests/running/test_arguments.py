@@ -98,8 +98,8 @@ def test_arguments_that_pydantic_cannot_read() -> None:
     deep: Any = 1
     for _ in range(198):
         deep = [deep]
-    told = "the arguments do not fit:\n- the arguments cannot be read, or are refused together"
-    assert (told, "validation_error") == only_result(take, value="\ud800")
+    expected = "the arguments do not fit:\n- the arguments cannot be read, or are refused together"
+    assert (expected, "validation_error") == only_result(take, value="\ud800")
     assert only_result(take, value=deep)[1] in (None, "validation_error")
 
 

@@ -84,8 +84,8 @@ def test_results_are_in_the_order_of_the_calls() -> None:
     assert ([("0", None), ("1", None), ("2", None), ("3", None)], [3, 1, 2, 0]) == run(main)
 
 
-@pytest.mark.parametrize(("options", "most"), [({}, 8), ({"limit": 1}, 1), ({"limit": 3}, 3)])
-def test_a_limit(options: dict[str, int], most: int) -> None:
+@pytest.mark.parametrize(("options", "maximum"), [({}, 8), ({"limit": 1}, 1), ({"limit": 3}, 3)])
+def test_a_limit(options: dict[str, int], maximum: int) -> None:
     """No more than limit= run at once, eight by default."""
 
     async def main() -> tuple[int, int]:
@@ -95,7 +95,7 @@ def test_a_limit(options: dict[str, int], most: int) -> None:
         await letting_go
         return desk.most, len(results)
 
-    assert (most, 12) == run(main)
+    assert (maximum, 12) == run(main)
 
 
 def test_functions_in_threads() -> None:
@@ -186,11 +186,11 @@ def test_cancelled(phase: str, count: int) -> None:
 
     async def main() -> tuple[bool, int, int]:
         desk, results = await cancelled_in(phase)
-        begun = [*desk.begun]
-        others = len(asyncio.all_tasks()) - 1
+        started = [*desk.begun]
+        other_tasks = len(asyncio.all_tasks()) - 1
         await asyncio.sleep(0.01)
         is_over = sorted(desk.begun) == sorted([*desk.ended, *desk.cancelled])
-        return is_over and begun == desk.begun, results, others
+        return is_over and started == desk.begun, results, other_tasks
 
     assert (True, count, 0) == run(main)
 

@@ -17,8 +17,8 @@ pytestmark = [
 def test_killed_between_calls(rounds: int) -> None:
     """Every result that was handed over is in the store, and no stored call runs again."""
     command = [sys.executable, "-W", "error", "-m", "tests.running.kills"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--rounds", str(rounds)], capture_output=True, text=True, check=False
     )
-    assert (0, "") == (done.returncode, done.stderr)
-    assert f"{rounds * CALLS:6} calls" in done.stdout.splitlines()
+    assert (0, "") == (process.returncode, process.stderr)
+    assert f"{rounds * CALLS:6} calls" in process.stdout.splitlines()

@@ -77,10 +77,10 @@ def test_leaving_early_runs_nothing_more() -> None:
         ran.append(number)
         return number
 
-    waiting = run_calls([call("note", str(n), number=n) for n in range(3)], [note])
+    results = run_calls([call("note", str(n), number=n) for n in range(3)], [note])
     assert not ran
-    assert "0" == next(waiting).text
-    waiting.close()
+    assert "0" == next(results).text
+    results.close()
     assert [0] == ran
 
 
@@ -104,14 +104,14 @@ def test_results_are_in_the_order_of_the_calls(kinds: list[str]) -> None:
         "unknown": "unknown_tool",
         "raises": "execution_error",
     }
-    done = [*run_calls(calls, [text, bad, raises])]
+    results = [*run_calls(calls, [text, bad, raises])]
     assert [f"call_{number}" for number in range(len(kinds))] == [
         block.tool_use_id
-        for message in done
+        for message in results
         for block in message.content
         if isinstance(block, ToolResultBlock)
     ]
-    assert [expected[kind] for kind in kinds] == [outcome(message)[1] for message in done]
+    assert [expected[kind] for kind in kinds] == [outcome(message)[1] for message in results]
 
 
 # Which calls are run.
@@ -264,12 +264,16 @@ def test_the_function_is_no_part_of_a_tool() -> None:
         """List the charges of a month."""
         return [float(month)]
 
-    tool, same = Tool(charges), Tool(other, name="charges")
-    assert (tool == same, hash(tool) == hash(same), repr(tool) == repr(same)) == (True, True, True)
+    tool, other_tool = Tool(charges), Tool(other, name="charges")
+    assert (tool == other_tool, hash(tool) == hash(other_tool), repr(tool) == repr(other_tool)) == (
+        True,
+        True,
+        True,
+    )
     assert "function" not in dir(tool)
-    loaded = pickle.loads(pickle.dumps(Timeline(tool))).content[0]
-    assert loaded == tool == copy.deepcopy(tool)
-    assert "has no function" in raised(OptionError, lambda: run_calls([], [loaded])).what
+    copied_tool = pickle.loads(pickle.dumps(Timeline(tool))).content[0]
+    assert copied_tool == tool == copy.deepcopy(tool)
+    assert "has no function" in raised(OptionError, lambda: run_calls([], [copied_tool])).what
 
 
 # What functions raise.
@@ -295,8 +299,8 @@ def test_an_exception(errors: Any, text: str, caplog: pytest.LogCaptureFixture) 
 
 def test_an_exception_is_raised() -> None:
     """With errors="raise" the exception itself is raised, but arguments that do not fit are not."""
-    waiting = run_calls([call("charges", month="June")], [charges], errors="raise")
-    assert ("June",) == raised(KeyError, lambda: next(waiting)).args
+    iterator = run_calls([call("charges", month="June")], [charges], errors="raise")
+    assert ("June",) == raised(KeyError, lambda: next(iterator)).args
     assert "validation_error" == results([call("charges")], [charges], errors="raise")[0][1]
 
 
@@ -480,7 +484,7 @@ def test_results_of_mcp() -> None:
         "failed": types.CallToolResult(content=contents[:1], is_error=True),
         "structured": types.CallToolResult(content=[], structured_content={"a": 1}),
     }
-    made = [
+    expected = [
         message.content[0]
         for message in run_calls(
             [*map(call, values)], {name: lambda v=v: v for name, v in values.items()}
@@ -494,7 +498,7 @@ def test_results_of_mcp() -> None:
         ),
         ToolResultBlock("call_1", "Rain.", "failed", is_error=True),
         ToolResultBlock("call_1", '{"a": 1}', "structured"),
-    ] == made
+    ] == expected
 
 
 # Prompts in functions.

@@ -42,16 +42,18 @@ def calls_of(provider: str, reply: Json) -> list[Call]:
     answer = answer_of(provider, reply)
     if provider == "openai_responses":
         return [
-            Call(it["call_id"], it["name"], _arguments(it.get("arguments", it.get("input"))))
-            for it in answer
-            if it["type"] in ("function_call", "custom_tool_call")
+            Call(
+                item["call_id"], item["name"], _arguments(item.get("arguments", item.get("input")))
+            )
+            for item in answer
+            if item["type"] in ("function_call", "custom_tool_call")
         ]
     if provider.startswith("openai"):
-        functions = [(it.get("id"), it["function"]) for it in answer.get("tool_calls") or ()]
+        functions = [(item.get("id"), item["function"]) for item in answer.get("tool_calls") or ()]
         return [Call(id or "", f["name"], _arguments(f.get("arguments"))) for id, f in functions]
     if provider == "gemini":
-        found = [part["functionCall"] for part in answer.get("parts", ()) if "functionCall" in part]
-        return [Call(it.get("id", ""), it["name"], it.get("args") or {}) for it in found]
+        calls = [part["functionCall"] for part in answer.get("parts", ()) if "functionCall" in part]
+        return [Call(item.get("id", ""), item["name"], item.get("args") or {}) for item in calls]
     if provider == "bedrock":
         uses = [part["toolUse"] for part in answer["content"] if "toolUse" in part]
         mine = [use for use in uses if use.get("type") != "server_tool_use"]
@@ -79,10 +81,10 @@ def usage_of(provider: str, reply: Json) -> tuple[int, int] | None:
     if provider == "bedrock":
         read = total("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
         return read, total("outputTokens")
-    compacted = [it for it in counts.get("iterations") or () if it["type"] == "compaction"]
+    compacted = [step for step in counts.get("iterations") or () if step["type"] == "compaction"]
     read = total("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    read += sum(it["input_tokens"] for it in compacted)
-    return read, total("output_tokens") + sum(it["output_tokens"] for it in compacted)
+    read += sum(step["input_tokens"] for step in compacted)
+    return read, total("output_tokens") + sum(step["output_tokens"] for step in compacted)
 
 
 def leaves(value: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Json]]:
@@ -108,7 +110,7 @@ def events_of(row: Json) -> list[Json]:
 
         buffer = EventStreamBuffer()
         buffer.add_data(base64.b64decode(recorded["base64"]))
-        return [{it.headers[":event-type"]: json.loads(it.payload)} for it in buffer]
+        return [{event.headers[":event-type"]: json.loads(event.payload)} for event in buffer]
     lines = [line[5:].strip() for line in recorded.splitlines() if line.startswith("data:")]
     return [json.loads(line) for line in lines if line and line != "[DONE]"]
 
@@ -148,16 +150,25 @@ def _chat(events: list[Json]) -> Json:
             delta = choice.get("delta") or {}
             for key, value in delta.items():
                 if isinstance(value, str) and key != "role":
-                    known = message.get(key) or ""
-                    message[key] = [*known, value] if isinstance(known, list) else known + value
+                    value_so_far = message.get(key) or ""
+                    message[key] = (
+                        [*value_so_far, value]
+                        if isinstance(value_so_far, list)
+                        else value_so_far + value
+                    )
                 elif isinstance(value, list) and key != "tool_calls":
-                    known = message.get(key) or []
-                    message[key] = [*([known] if isinstance(known, str) else known), *value]
+                    value_so_far = message.get(key) or []
+                    message[key] = [
+                        *([value_so_far] if isinstance(value_so_far, str) else value_so_far),
+                        *value,
+                    ]
             for call in delta.get("tool_calls") or ():
-                known = calls.setdefault(call["index"], {"function": {"name": "", "arguments": ""}})
-                known["id"] = known.get("id") or call.get("id")
+                value_so_far = calls.setdefault(
+                    call["index"], {"function": {"name": "", "arguments": ""}}
+                )
+                value_so_far["id"] = value_so_far.get("id") or call.get("id")
                 for key in ("name", "arguments"):
-                    known["function"][key] += (call.get("function") or {}).get(key) or ""
+                    value_so_far["function"][key] += (call.get("function") or {}).get(key) or ""
     message["tool_calls"] = [*calls.values()]
     return reply
 
@@ -189,9 +200,9 @@ def _converse(events: list[Json]) -> Json:
                 elif key == "citation":
                     block.setdefault(key, []).append(value)
                 else:
-                    known = block.setdefault(key, {})
+                    value_so_far = block.setdefault(key, {})
                     for name, text in value.items():
-                        known[name] = known.get(name, "") + text
+                        value_so_far[name] = value_so_far.get(name, "") + text
     for block in blocks.values():
         if "toolUse" in block:
             block["toolUse"]["input"] = _arguments(block["toolUse"].get("input", ""))

@@ -12,10 +12,10 @@ STRING: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer"}
 
 
-def holding(part: Any, **more: Any) -> Schema:
+def holding(part: Any, **keywords: Any) -> Schema:
     """Return a closed object with one property."""
     closed = {"properties": {"a": part}, "required": ["a"], "additionalProperties": False}
-    return {"type": "object", **closed, **more}
+    return {"type": "object", **closed, **keywords}
 
 
 class Unit(Enum):

@@ -27,10 +27,10 @@ def cell(row: WordRow) -> str:
 def rows_of(rules: SchemaRules) -> dict[WordRow, list[str]]:
     """Return the words of each row; those for the root alone say so."""
     rows: dict[WordRow, list[str]] = {}
-    for words, place in ((rules.words, ""), (rules.root, " at the root")):
+    for words, suffix in ((rules.words, ""), (rules.root, " at the root")):
         for word, row in words.items():
             name = "all others" if word == OTHERS else f"`{word}`"
-            rows.setdefault(row, []).append(f"{name}{place}")
+            rows.setdefault(row, []).append(f"{name}{suffix}")
     return rows
 
 
@@ -43,7 +43,7 @@ def also(rules: SchemaRules) -> Iterator[str]:
     if not rules.recursion:
         yield "a definition that contains itself is not strict"
     if rules.limits:
-        limits = [f"{most:,} {LIMITS.get(name, name)}" for name, most in rules.limits.items()]
+        limits = [f"{limit:,} {LIMITS.get(name, name)}" for name, limit in rules.limits.items()]
         yield f"not strict with more than {' or '.join(limits)}"
     if rules.only_strict:
         yield "an output schema that is not strict is sent as text"

@@ -40,10 +40,10 @@ def row(server: Server) -> tuple[str, ...]:
 def reasoning(facts: ModelFacts) -> str:
     """Return which reasoning goes back, and under which keys."""
     keys = [facts.reasoning_key] if facts.reasoning_key else []
-    named = ", ".join(f"`{key}`" for key in [*keys, *facts.kept_keys])
+    key_names = ", ".join(f"`{key}`" for key in [*keys, *facts.kept_keys])
     if facts.reasoning_back == "never":
-        return named or "none"
-    return (named or "its items") + WHEN[facts.reasoning_back]
+        return key_names or "none"
+    return (key_names or "its items") + WHEN[facts.reasoning_back]
 
 
 def also(facts: ModelFacts, families: int) -> Iterator[str]:

@@ -30,7 +30,7 @@ every_target = folded("target", TARGETS)
 U, V, A, S = say("user", "u"), say("user", "v"), say("assistant", "a"), say("system", "s")
 CALL, ANSWER = say("assistant", call("c")), answer("c", "o")
 
-BLANK = ("hint", "text block", "only white space: left out")
+BLANK = ("hint", "text block", "it is only white space, so it is left out")
 FIRST = (
     *("hint", "the model speaks first"),
     "every API needs a user message first, so '.' is sent before it",
@@ -45,15 +45,15 @@ ELSEWHERE = "a call without a signature"
 
 def turns(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
     """Return the sides that speak, each with its texts; neighbours on one side are one."""
-    sides = groupby(messages, lambda message: "user" if message.role == "tool" else message.role)
-    return [(side, "\n\n".join(message.text for message in said)) for side, said in sides]
+    groups = groupby(messages, lambda message: "user" if message.role == "tool" else message.role)
+    return [(side, "\n\n".join(message.text for message in group)) for side, group in groups]
 
 
-def told(target: str, *messages: Message) -> tuple[list[tuple[str, str]], list[Any]]:
+def losses_and_turns(target: str, *messages: Message) -> tuple[list[tuple[str, str]], list[Any]]:
     """Return the turns that a target gets of messages, and the losses."""
     payload, losses = write(Prompt(messages, (LOOK_UP,)), TARGETS[target])
-    found = [(loss.kind, loss.what, loss.why) for loss in losses if loss.what != ELSEWHERE]
-    return turns(read(payload, TARGETS[target]).messages), found
+    loss_fields = [(loss.kind, loss.what, loss.why) for loss in losses if loss.what != ELSEWHERE]
+    return turns(read(payload, TARGETS[target]).messages), loss_fields
 
 
 @every_target
@@ -84,7 +84,7 @@ def told(target: str, *messages: Message) -> tuple[list[tuple[str, str]], list[A
 )
 def test_blank_texts(target: str, messages: Any, expected: object, losses: object) -> None:
     """A text of white space is left out wherever it stands, a hint; an empty one is no loss."""
-    assert (expected, losses) == told(target, *messages)
+    assert (expected, losses) == losses_and_turns(target, *messages)
 
 
 @every_target
@@ -111,8 +111,8 @@ def test_blank_texts(target: str, messages: Any, expected: object, losses: objec
 )
 def test_who_speaks_first(target: str, messages: Any, expected: object, losses: Any) -> None:
     """Before a model that speaks first a user says a point, which is a hint."""
-    turns, found = told(target, *messages)
-    assert (expected, losses) == (turns, sorted(found, key=losses.index))
+    turns, reported_losses = losses_and_turns(target, *messages)
+    assert (expected, losses) == (turns, sorted(reported_losses, key=losses.index))
 
 
 @every_target
@@ -127,18 +127,18 @@ def test_who_speaks_first(target: str, messages: Any, expected: object, losses: 
 )
 def test_a_blank_at_the_end(target: str, content: Any, expected: str, losses: object) -> None:
     """A last answer is sent without the white space at its end, which is a hint; others keep it."""
-    said = (U, say("assistant", "x "), V, say("assistant", *content))
+    messages = (U, say("assistant", "x "), V, say("assistant", *content))
     wire = [("user", "u"), ("assistant", "x "), ("user", "v"), ("assistant", expected)]
-    assert (wire, losses) == told(target, *said)
+    assert (wire, losses) == losses_and_turns(target, *messages)
 
 
-@pytest.mark.parametrize("thought", [[], [{"type": "reasoning", "id": "rs_1", "summary": []}]])
+@pytest.mark.parametrize("reasoning", [[], [{"type": "reasoning", "id": "rs_1", "summary": []}]])
 @pytest.mark.parametrize("texts", [["a "], [" "], ["a", "\n"]])
-def test_the_item_of_a_response(texts: list[str], thought: list[Any]) -> None:
+def test_the_item_of_a_response(texts: list[str], reasoning: list[Any]) -> None:
     """At Responses an answer with the id of its item goes back as it came, and its reasoning."""
     recorded = [
         {"role": "user", "content": "u"},
-        *thought,
+        *reasoning,
         {
             **{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"},
             "content": [{"type": "output_text", "text": text, "annotations": []} for text in texts],
@@ -159,9 +159,9 @@ def test_the_item_of_a_response(texts: list[str], thought: list[Any]) -> None:
 )
 def test_what_the_model_begins_with(item: Any, opening: list[Any]) -> None:
     """At Responses a call of the service's own tools is a turn of the model, too."""
-    said = {"type": "output_text", "text": "a", "annotations": []}
+    text_part = {"type": "output_text", "text": "a", "annotations": []}
     answer = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
-    recorded = [item, {**answer, "content": [said]}, {"role": "user", "content": "u"}]
+    recorded = [item, {**answer, "content": [text_part]}, {"role": "user", "content": "u"}]
     messages = read_payload(recorded, "openai_responses").messages
     assert [*opening, *recorded] == sent("openai_responses", *messages)["input"]
 
@@ -185,12 +185,12 @@ def test_where_it_is_told(target: str) -> None:
     """A hint names the block that is left out, and the last text of the model that is sent."""
     last = say("assistant", "a ", " ")
     losses = write(Prompt((U, last, say("assistant", " "), say("user", ""))), TARGETS[target])[1]
-    found = [(loss.what, loss.at) for loss in losses if loss.what != ELSEWHERE]
+    locations = [(loss.what, loss.at) for loss in losses if loss.what != ELSEWHERE]
     assert [
         ("text block", (1, 1)),
         ("text block", (2, 0)),
         ("trailing white space", (1, 0)),
-    ] == found
+    ] == locations
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai_responses", "gemini", "bedrock"])
@@ -217,9 +217,9 @@ CONVERSATIONS = st.builds(
 
 def texts(messages: tuple[Message, ...]) -> Iterator[str]:
     """Yield the texts of messages and of the results in them."""
-    waiting: list[Block] = [block for message in messages for block in message.content]
-    for block in waiting:
-        waiting += block.content if isinstance(block, ToolResultBlock) else ()
+    unvisited: list[Block] = [block for message in messages for block in message.content]
+    for block in unvisited:
+        unvisited += block.content if isinstance(block, ToolResultBlock) else ()
         if isinstance(block, TextBlock):
             yield block.text
 
@@ -230,11 +230,11 @@ def test_any_conversation(target: str, messages: tuple[Message, ...]) -> None:
     """No text is blank, the model never speaks first, no last answer ends in white space."""
     payload, _ = write(Prompt(messages, (LOOK_UP,)), FACTS[target])
     prompt = read(payload, FACTS[target])
-    spoken = [message.role for message in prompt.messages if message.role in ("user", "assistant")]
+    roles = [message.role for message in prompt.messages if message.role in ("user", "assistant")]
     last = prompt.messages[-1:]
     ends = [message.text for message in last if message.role == "assistant" and not message.calls]
     assert [] == [text for text in texts(prompt.messages) if not text.strip()]
-    assert "assistant" not in spoken[:1]
+    assert "assistant" not in roles[:1]
     assert [end.rstrip() for end in ends] == ends
     assert json.dumps(payload, default=repr) == json.dumps(
         write(prompt, FACTS[target])[0], default=repr

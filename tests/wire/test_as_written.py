@@ -49,8 +49,8 @@ PROMPTS: dict[str, tuple[list[Node], list[tuple[str, int]]]] = {
 @pytest.mark.parametrize("name", PROMPTS)
 def test_anthropic(name: str) -> None:
     """Each message is a turn; results and what follows them are one."""
-    written, expected = PROMPTS[name]
-    prompt = Timeline(Tool(name="f", description="f"), *written)
+    messages, expected = PROMPTS[name]
+    prompt = Timeline(Tool(name="f", description="f"), *messages)
     rendered = render(prompt, model="claude-opus-4-5", transformation=AS_WRITTEN, hints=False)
     roles = {"model": "assistant", "user": "user"}
     assert [(roles[role], count) for role, count in expected] == turns(rendered.to_anthropic())
@@ -59,8 +59,8 @@ def test_anthropic(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in PROMPTS if "result" not in name])
 def test_gemini(name: str) -> None:
     """So it is for Gemini."""
-    written, expected = PROMPTS[name]
-    rendered = render(Timeline(*written), model="gemini-2.5-pro", transformation=AS_WRITTEN)
+    messages, expected = PROMPTS[name]
+    rendered = render(Timeline(*messages), model="gemini-2.5-pro", transformation=AS_WRITTEN)
     assert expected == turns(rendered.to_gemini())
 
 
@@ -100,17 +100,21 @@ def test_recorded_instructions() -> None:
 
 
 @pytest.mark.parametrize("position", ["after_system", "start", "before_user", "end"])
-@pytest.mark.parametrize("more", [[], [{"role": "system", "content": "b"}]])
-def test_request_only_turns_beside_recorded_instructions(position: Any, more: list[Any]) -> None:
+@pytest.mark.parametrize("following", [[], [{"role": "system", "content": "b"}]])
+def test_request_only_turns_beside_recorded_instructions(
+    position: Any, following: list[Any]
+) -> None:
     """What goes after the system text goes behind all of its messages."""
-    systems = [{"role": "system", "content": "a"}, *more]
+    systems = [{"role": "system", "content": "a"}, *following]
     recorded = [*systems, {"role": "user", "content": "c"}]
     prompt = Timeline(History.from_openai(recorded), Ephemeral("e", position=position))
-    sent: Any = render(prompt, model="gpt-5", transformation=AS_WRITTEN).to_openai()["messages"]
-    texts = [message["content"] for message in sent]
+    payload_messages: Any = render(prompt, model="gpt-5", transformation=AS_WRITTEN).to_openai()[
+        "messages"
+    ]
+    texts = [message["content"] for message in payload_messages]
     context = "<context>\ne\n</context>"
-    others = ["c", context] if position == "end" else [context, "c"]
-    assert [*(message["content"] for message in systems), *others] == texts
+    expected = ["c", context] if position == "end" else [context, "c"]
+    assert [*(message["content"] for message in systems), *expected] == texts
 
 
 def test_it_cannot_be_changed() -> None:
@@ -131,9 +135,9 @@ any_turn = st.sampled_from(["user", "assistant"])
 @examples(100)
 @given(st.lists(st.tuples(any_turn, st.lists(st.sampled_from("xyz"), min_size=1, max_size=3))))
 @pytest.mark.parametrize("provider", ["anthropic", "gemini", "openai"])
-def test_any_conversation(provider: str, given: list[tuple[Any, list[str]]]) -> None:
+def test_any_conversation(provider: str, turns: list[tuple[Any, list[str]]]) -> None:
     """Any conversation has as many turns as messages, and is read as what it was."""
-    messages = [Message("user", "q"), *(Message(role, texts) for role, texts in given)]
+    messages = [Message("user", "q"), *(Message(role, texts) for role, texts in turns)]
     settings = {**AS_WRITTEN, "silent_hints": ["ended_conversation"]}
     rendered = render(Timeline(History(messages)), provider=provider, transformation=settings)
     again = read_payload(rendered.payload(), provider)

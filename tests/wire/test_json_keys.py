@@ -71,8 +71,8 @@ def test_any_order_gives_the_same_bytes(
 
     schema = schema_of(properties)
     other = reordered(schema, shuffled), reordered(arguments, shuffled)
-    one = payload(prompt_with(schema, arguments), provider, **SORTED)
-    assert as_wire(one) == as_wire(payload(prompt_with(*other), provider, **SORTED))
+    payload_in_order = payload(prompt_with(schema, arguments), provider, **SORTED)
+    assert as_wire(payload_in_order) == as_wire(payload(prompt_with(*other), provider, **SORTED))
 
 
 def parsed(value: Any) -> Any:
@@ -92,9 +92,9 @@ def parsed(value: Any) -> Any:
 def test_only_the_order_changes(provider: str, properties: Any, arguments: Any) -> None:
     """With the setting the payload has the same data, and without it nothing changes."""
     prompt = prompt_with(schema_of(properties), arguments)
-    written, without = payload(prompt, provider), payload(prompt, provider, json_keys=None)
-    assert as_wire(written) == as_wire(without)
-    assert parsed(written) == parsed(payload(prompt, provider, **SORTED))
+    in_author_order, without = payload(prompt, provider), payload(prompt, provider, json_keys=None)
+    assert as_wire(in_author_order) == as_wire(without)
+    assert parsed(in_author_order) == parsed(payload(prompt, provider, **SORTED))
 
 
 ARGUMENTS = {"b": 1, "a": {"d": [{"z": 0, "y": 0}], "c": "é"}}
@@ -138,10 +138,10 @@ SCHEMA: Any = {"type": "object", "required": ["b"], "properties": {"b": {}, "a":
 )
 def test_what_is_sent(provider: str, path: Any, tool: Any, call: Any) -> None:
     """The keys of a schema and of an input are sorted at each depth; lists keep their order."""
-    sent = payload(prompt_with(SCHEMA, ARGUMENTS), provider, **SORTED)
+    sorted_payload = payload(prompt_with(SCHEMA, ARGUMENTS), provider, **SORTED)
 
     def at(address: Any) -> Any:
-        value = sent
+        value = sorted_payload
         for key in address:
             value = value[key]
         return value
@@ -156,20 +156,20 @@ def calls_sent(*blocks: Any, model: str = "claude-opus-5-5") -> list[Any]:
     ids = [block.id for block in blocks if isinstance(block, ToolUseBlock)]
     results = Message("tool", [ToolResultBlock(id, (TextBlock("ok"),)) for id in ids])
     messages = (Message("user", "Hi."), Message("assistant", [*blocks]), results)
-    sent = render(Prompt(messages), model=model, transformation=SORTED).payload()
-    content = sent["messages"][1]["content"]
+    sorted_payload = render(Prompt(messages), model=model, transformation=SORTED).payload()
+    content = sorted_payload["messages"][1]["content"]
     return [json.dumps(block["input"]) for block in content if block["type"] == "tool_use"]
 
 
 def test_a_call_before_reasoning_stays() -> None:
     """Reasoning may be valid only after the bytes before it, so these stay; later calls do not."""
-    thought = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
+    reasoning = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
     first, second = (ToolUseBlock(id, "find", '{"b": 1, "a": 2}') for id in ("c1", "c2"))
-    written, in_order = '{"b": 1, "a": 2}', '{"a": 2, "b": 1}'
+    unsorted, in_order = '{"b": 1, "a": 2}', '{"a": 2, "b": 1}'
     assert [in_order, in_order] == calls_sent(first, second)
-    assert [in_order, in_order] == calls_sent(thought, first, second)
-    assert [written, in_order] == calls_sent(first, thought, second)
-    assert [written, written] == calls_sent(first, second, thought)
+    assert [in_order, in_order] == calls_sent(reasoning, first, second)
+    assert [unsorted, in_order] == calls_sent(first, reasoning, second)
+    assert [unsorted, unsorted] == calls_sent(first, second, reasoning)
 
 
 def test_a_call_before_a_signed_text_stays() -> None:
@@ -183,8 +183,8 @@ def test_a_call_before_a_signed_text_stays() -> None:
         answer = {"role": "model", "parts": [*parts]}
         results = {"role": "user", "parts": [result] * parts.count(call)}
         turns = [{"role": "user", "parts": [{"text": "Hi."}]}, answer, results]
-        sent = payload(Timeline(History.from_gemini(turns)), "gemini", **SORTED)
-        calls = [part.get("function_call") for part in sent["contents"][1]["parts"]]
+        sorted_payload = payload(Timeline(History.from_gemini(turns)), "gemini", **SORTED)
+        calls = [part.get("function_call") for part in sorted_payload["contents"][1]["parts"]]
         return [next(iter(call["args"])) for call in calls if call]
 
     assert ["b"] == first_keys(call, signed)
@@ -197,8 +197,8 @@ def chat_calls(calls: list[Any], provider: str, **answer: Any) -> Any:
     results = [{"role": "tool", "tool_call_id": call["id"], "content": "ok"} for call in calls]
     recorded = {"role": "assistant", "content": "", "tool_calls": calls, **answer}
     turns = [{"role": "user", "content": "Hi."}, recorded, *results]
-    sent = payload(Timeline(History.from_openai(turns)), provider, **SORTED)
-    return sent["messages"][1]["tool_calls"]
+    sorted_payload = payload(Timeline(History.from_openai(turns)), provider, **SORTED)
+    return sorted_payload["messages"][1]["tool_calls"]
 
 
 def chat_call(call_id: str, arguments: str) -> Any:
@@ -211,9 +211,9 @@ def test_a_call_that_reasoning_names_stays() -> None:
     """OpenRouter's encrypted reasoning has the id of the call that it belongs to."""
     details = [{"type": "reasoning.encrypted", "data": "x", "id": "c1"}]
     calls = [chat_call(call_id, '{"b": 1, "a": 2}') for call_id in ("c1", "c2")]
-    sent = chat_calls(calls, "openrouter", reasoning_details=details)
+    payload_calls = chat_calls(calls, "openrouter", reasoning_details=details)
     assert ['{"b": 1, "a": 2}', '{"a": 2, "b": 1}'] == [
-        call["function"]["arguments"] for call in sent
+        call["function"]["arguments"] for call in payload_calls
     ]
 
 
@@ -292,14 +292,16 @@ def test_what_else_stays() -> None:
     prompt = Timeline(Output(output), *prompt_with(SCHEMA, ARGUMENTS).content)
     rendered = render(prompt, model="gpt-5", transformation=SORTED)
     assert render(prompt, model="gpt-5").messages == rendered.messages
-    sent = rendered.to_openai()
-    assert ["why", "answer"] == [*sent["response_format"]["json_schema"]["schema"]["properties"]]
-    assert '{"b": 1, "a": 2}' == sent["messages"][2]["content"]
+    sorted_payload = rendered.to_openai()
+    assert ["why", "answer"] == [
+        *sorted_payload["response_format"]["json_schema"]["schema"]["properties"]
+    ]
+    assert '{"b": 1, "a": 2}' == sorted_payload["messages"][2]["content"]
     search = {"type": "web_search_20250305", "name": "search", "max_uses": 3}
     tools = (ToolDefinition("search", raw=search, origin="anthropic"),)
-    own = Prompt((Message("user", "Hi."),), tools)
-    sent = render(own, provider="anthropic", transformation=SORTED).to_anthropic()
-    assert ["max_uses", "name", "type"] == [*sent["tools"][0]]
+    own_prompt = Prompt((Message("user", "Hi."),), tools)
+    sorted_payload = render(own_prompt, provider="anthropic", transformation=SORTED).to_anthropic()
+    assert ["max_uses", "name", "type"] == [*sorted_payload["tools"][0]]
 
 
 def test_layers() -> None:
@@ -323,8 +325,10 @@ def test_a_cache_serves_reordered_data() -> None:
     options: Any = {"model": "claude-opus-5-5", "cache": "auto"}
 
     def report(**settings: Any) -> PrefixReport:
-        one, other = (render(it, transformation=settings, **options) for it in (before, after))
-        return prefix_report(one, other)
+        first, second = (
+            render(prompt, transformation=settings, **options) for prompt in (before, after)
+        )
+        return prefix_report(first, second)
 
     assert report().first is not None
     assert report(**SORTED).first is None
@@ -360,9 +364,9 @@ def test_the_cached_prefix() -> None:
     """What warms a cache is the beginning of the payload, byte for byte."""
     prompt = prompt_with(SCHEMA, ARGUMENTS)
     rendered = render(prompt, model="claude-opus-5-5", transformation=SORTED, cache="auto")
-    prefix, sent = rendered.prefix(), rendered.payload()
-    assert as_wire(prefix["tools"]) == as_wire(sent["tools"])
-    assert as_wire(prefix["messages"][:2]) == as_wire(sent["messages"][:2])
+    prefix, sorted_payload = rendered.prefix(), rendered.payload()
+    assert as_wire(prefix["tools"]) == as_wire(sorted_payload["tools"])
+    assert as_wire(prefix["messages"][:2]) == as_wire(sorted_payload["messages"][:2])
 
 
 @pytest.mark.parametrize("model", ["gpt-5", None])
@@ -370,30 +374,35 @@ def test_a_gateway(model: str | None) -> None:
     """A gateway gets sorted keys, whether the prompt was rendered for a model or for none."""
     schema, arguments = reordered(SCHEMA, sorted), reordered(ARGUMENTS, sorted)
 
-    def sent(prompt: Timeline, **settings: Any) -> bytes:
+    def payload_bytes(prompt: Timeline, **settings: Any) -> bytes:
         converted = to_litellm(render(prompt, model=model, transformation=settings))
         return as_wire([converted.messages, converted.tools])
 
     before, after = prompt_with(SCHEMA, ARGUMENTS), prompt_with(schema, arguments)
-    assert sent(before) != sent(after)
-    assert sent(before, **SORTED) == sent(after, **SORTED)
+    assert payload_bytes(before) != payload_bytes(after)
+    assert payload_bytes(before, **SORTED) == payload_bytes(after, **SORTED)
 
 
 def test_a_growing_conversation() -> None:
     """Of a long conversation each request is that of a conversation rendered at once."""
     tool = Tool(name="find", description="", input_schema=SCHEMA)
     messages: list[Message] = []
-    sent: Any = None
+    sorted_payload: Any = None
     for number in range(30):
         call = ToolUseBlock(f"c{number}", "find", '{"b": 1, "a": 2}')
         result = ToolResultBlock(call.id, (TextBlock("ok"),))
         messages += Message("user", f"{number}"), Message("assistant", [call])
         messages.append(Message("tool", [result]))
         prompt = Timeline(tool, History(messages))
-        sent = render(prompt, model="claude-opus-5-5", transformation=SORTED).to_anthropic()
-    copied = Timeline(tool, History([Message.from_dict(it.to_dict()) for it in messages]))
-    assert sent == render(copied, model="claude-opus-5-5", transformation=SORTED).to_anthropic()
-    assert '{"a": 2, "b": 1}' == json.dumps(sent["messages"][1]["content"][0]["input"])
+        sorted_payload = render(
+            prompt, model="claude-opus-5-5", transformation=SORTED
+        ).to_anthropic()
+    copied = Timeline(tool, History([Message.from_dict(message.to_dict()) for message in messages]))
+    assert (
+        sorted_payload
+        == render(copied, model="claude-opus-5-5", transformation=SORTED).to_anthropic()
+    )
+    assert '{"a": 2, "b": 1}' == json.dumps(sorted_payload["messages"][1]["content"][0]["input"])
 
 
 def test_no_message_is_kept() -> None:

@@ -26,14 +26,14 @@ ASKED = say("assistant", call("c"))
 ANSWER = ToolResultBlock("c", (TextBlock("12"),))
 
 
-def text(said: str, **more: Any) -> dict[str, Any]:
+def text(content: str, **keys: Any) -> dict[str, Any]:
     """Return a text as a part or a block."""
-    return {"type": "text", "text": said, **more}
+    return {"type": "text", "text": content, **keys}
 
 
-def contents(target: str, form: Any, *messages: Any) -> list[Any]:
+def contents(target: str, setting: Any, *messages: Any) -> list[Any]:
     """Return the contents that are sent of messages, of a turn of results that of the first."""
-    turns = sent(target, *messages, lone_text=form)["messages"]
+    turns = sent(target, *messages, lone_text=setting)["messages"]
     return [turn["content"] for turn in turns]
 
 
@@ -118,17 +118,17 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize(("target", "form"), OWN)
-def test_own_forms(target: str, form: Any) -> None:
+@pytest.mark.parametrize(("target", "setting"), OWN)
+def test_own_forms(target: str, setting: Any) -> None:
     """Any other target and form: what is sent is what is sent without the setting."""
     facts = {**FACTS, **MADE_FACTS}[target]
-    prompt = attrs.evolve(PROMPTS["tools and calls"], lone_text=form)
+    prompt = attrs.evolve(PROMPTS["tools and calls"], lone_text=setting)
     assert write(PROMPTS["tools and calls"], facts) == write(prompt, facts)
 
 
-def formed(form: Any) -> dict[str, Prompt]:
+def formed(setting: Any) -> dict[str, Prompt]:
     """Return all prompts of the table in a form."""
-    return {name: attrs.evolve(prompt, lone_text=form) for name, prompt in PROMPTS.items()}
+    return {name: attrs.evolve(prompt, lone_text=setting) for name, prompt in PROMPTS.items()}
 
 
 FORMED = [
@@ -139,17 +139,17 @@ FORMED = [
 ]
 
 
-@pytest.mark.parametrize(("target", "form"), FORMED)
-def test_law(target: str, form: Any) -> None:
+@pytest.mark.parametrize(("target", "lone_text"), FORMED)
+def test_law(target: str, lone_text: Any) -> None:
     """What is written in a form, read and written in it again is the same bytes."""
-    assert [] == unlawful(formed(form), {**FACTS, **MADE_FACTS}[target])
+    assert [] == unlawful(formed(lone_text), {**FACTS, **MADE_FACTS}[target])
 
 
 BY_RULES = {"anthropic": anthropic_string_rules}
 BY_TYPES = {"anthropic": check_anthropic_strings}
 
 
-@pytest.mark.parametrize(("target", "form"), FORMED)
+@pytest.mark.parametrize(("target", "lone_text"), FORMED)
 @pytest.mark.parametrize(
     ("check", "claudes"),
     [
@@ -157,10 +157,12 @@ BY_TYPES = {"anthropic": check_anthropic_strings}
         pytest.param(check, BY_TYPES, id="types", marks=pytest.mark.sdk("anthropic", "openai")),
     ],
 )
-def test_accepted(target: str, form: Any, check: Any, claudes: Any) -> None:
+def test_accepted(target: str, lone_text: Any, check: Any, claudes: Any) -> None:
     """The rules of the service and the types of its SDK take each form."""
     facts = {**FACTS, **MADE_FACTS}[target]
-    prompts = {name: it for name, it in formed(form).items() if name != "unknown blocks"}
+    prompts = {
+        name: prompt for name, prompt in formed(lone_text).items() if name != "unknown blocks"
+    }
     assert [] == refused(prompts, facts, claudes.get(facts.provider, check))
 
 
@@ -172,7 +174,7 @@ def test_render() -> None:
     )
     rendered = render(prompt, model=CLAUDE)
     assert [("system", 0, "text"), ("messages", 0, "content"), ("messages", 1, "content", 0)] == [
-        place.address for place in rendered.locations()[:3]
+        location.address for location in rendered.locations()[:3]
     ]
     last = rendered.locations()[-1]
     assert (("messages", 2, "content", 0, "content"), "12", 3, 0, 0) == (
@@ -181,43 +183,49 @@ def test_render() -> None:
     )
     assert rendered.messages == render(prompt, model=CLAUDE, transformation={}).messages
     lists = to_litellm(render(prompt, transformation={"lone_text": "list"})).messages
-    assert [[text("s")], [text("a")], None, [text("12")]] == [it["content"] for it in lists]
+    assert [[text("s")], [text("a")], None, [text("12")]] == [param["content"] for param in lists]
 
 
-@pytest.mark.parametrize(("target", "form"), [(CLAUDE, "string"), (CHAT, "list")])
-def test_a_long_conversation(target: str, form: Any) -> None:
+@pytest.mark.parametrize(("target", "setting"), [(CLAUDE, "string"), (CHAT, "list")])
+def test_a_long_conversation(target: str, setting: Any) -> None:
     """A conversation that is remembered comes to the same, and its strings are counted once."""
-    memory, facts, said = Memory(least=0, long=0, newest=1, growth=1), facts_for(target, None), []
-    asked: list[str] = []
+    memory, facts, messages = (
+        Memory(min_messages=0, long=0, newest=1, growth=1),
+        facts_for(target, None),
+        [],
+    )
+    counted_texts: list[str] = []
 
     class Words:
         def of(self, words: str) -> int:
-            asked.append(words)
+            counted_texts.append(words)
             return len(words)
 
     counter = Words()
     for number in range(40):
         cache: Any = "default" if number % 7 == 0 else None
-        said.append(say(("user", "assistant")[number % 2], TextBlock(f"{number}", cache)))
-        prompt = Prompt(tuple(said), lone_text=form)
-        written = Written(prompt, facts, memory)
-        asked.clear()
-        assert written.payload() == write(prompt, facts)[0]
-        tally = written.tally(counter)
-    assert len(asked) < 40
-    assert tally.total == Written(prompt, facts, Memory(least=99)).tally(counter).total
+        messages.append(say(("user", "assistant")[number % 2], TextBlock(f"{number}", cache)))
+        prompt = Prompt(tuple(messages), lone_text=setting)
+        written_payload = Written(prompt, facts, memory)
+        counted_texts.clear()
+        assert written_payload.payload() == write(prompt, facts)[0]
+        tally = written_payload.tally(counter)
+    assert len(counted_texts) < 40
+    assert tally.total == Written(prompt, facts, Memory(min_messages=99)).tally(counter).total
     other = Written(attrs.evolve(prompt, lone_text=None), facts, memory).payload()
     assert other == write(attrs.evolve(prompt, lone_text=None), facts)[0]
 
 
-@pytest.mark.parametrize(("target", "form"), [(CLAUDE, "string"), (CHAT, "list")])
+@pytest.mark.parametrize(("target", "lone_text"), [(CLAUDE, "string"), (CHAT, "list")])
 @examples(100, 3)
 @given(tree=ANY_PROMPTS, cache=st.sampled_from([None, "auto"]))
-def test_a_form_says_the_same(target: str, form: Any, tree: Timeline, cache: Any) -> None:
+def test_a_form_says_the_same(target: str, lone_text: Any, tree: Timeline, cache: Any) -> None:
     """Of any prompt the tokens, the losses and the texts of its places are those without it."""
     options: Any = {"model": target, "cache": cache, "counter": len}
     plain = render(tree, **options)
-    other = render(tree, transformation={"lone_text": form}, **options)
+    other = render(tree, transformation={"lone_text": lone_text}, **options)
     assert plain.tokens.total == other.tokens.total
     assert reported(plain) == reported(other)
-    assert [it.text for it in plain.locations()] == [it.text for it in other.locations()]
+    assert [location.text for location in plain.locations()] == [
+        location.text for location in other.locations()
+    ]

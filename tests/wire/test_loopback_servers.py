@@ -51,9 +51,9 @@ class Sent(NamedTuple):
         return [*content] if isinstance(content, list) else []
 
 
-def further(entries: Json, *known: str) -> str | None:
+def further(entries: Json, *allowed: str) -> str | None:
     """Return a key that is not among the known ones, where there is one."""
-    usual = ("role", "content", "tool_calls", "tool_call_id", "name", *known)
+    usual = ("role", "content", "tool_calls", "tool_call_id", "name", *allowed)
     return next((key for key in entries if key not in usual), None)
 
 
@@ -137,22 +137,26 @@ RULES: Mapping[str, Mapping[str, Callable[[Sent], object]]] = {
 
 def complaints(name: str, messages: list[Json], answers: list[Json]) -> Iterator[str]:
     """Yield what a server says of the messages of a request, after the answers that it wrote."""
-    asked = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
-    waiting: list[str] = []
+    last_question = max(
+        (at for at, message in enumerate(messages) if message["role"] == "user"), default=0
+    )
+    open_ids: list[str] = []
     for at, message in enumerate(messages):
-        it = Sent(message, messages[at - 1] if at else {}, at, asked)
-        found = {why: rule(it) for why, rule in RULES[name].items()}
-        yield from (why.format(at=at, wrong=wrong) for why, wrong in found.items() if wrong)
+        message_in_request = Sent(message, messages[at - 1] if at else {}, at, last_question)
+        problems = {why: rule(message_in_request) for why, rule in RULES[name].items()}
+        yield from (why.format(at=at, wrong=wrong) for why, wrong in problems.items() if wrong)
         if message["role"] not in ("system", "user", "assistant", "tool"):
             yield f"messages[{at}].role: unknown variant `{message['role']}`"
-        if (message["role"] == "tool") != bool(waiting) or it.ids[:1] != waiting[:1] != []:
+        if (message["role"] == "tool") != bool(open_ids) or message_in_request.ids[:1] != open_ids[
+            :1
+        ] != []:
             yield "'tool_calls' must be followed by messages responding to each 'tool_call_id'"
-        waiting = waiting[1:] or [call["id"] for call in it.calls]
+        open_ids = open_ids[1:] or [call["id"] for call in message_in_request.calls]
     # What a server wrote comes back in its order, as it was.
     keys = ("content", "tool_calls", *SERVERS[name].back)
-    sent = iter([[message.get(key) for key in keys] for message in messages])
+    values = iter([[message.get(key) for key in keys] for message in messages])
     for number, answer in enumerate(answers):
-        if [answer.get(key) for key in keys] not in sent:
+        if [answer.get(key) for key in keys] not in values:
             yield f"answer {number} was changed"
 
 
@@ -193,18 +197,18 @@ SERVERS = {
 
 def answer_of(name: str, number: int) -> Json:
     """Return an answer of a server: reasoning, a text except in the first, and calls."""
-    near, text = SERVERS[name], f"Answer {number}." if number else None
-    own: Json = json.loads(json.dumps({**near.answer}).replace("#", str(number)))
-    if "content" in own and text:
-        own["content"].append({"type": "text", "text": text})
+    server, text = SERVERS[name], f"Answer {number}." if number else None
+    further_keys: Json = json.loads(json.dumps({**server.answer}).replace("#", str(number)))
+    if "content" in further_keys and text:
+        further_keys["content"].append({"type": "text", "text": text})
     calls: list[Json] = []
-    for place in range(CALLS[number]):
-        id = near.id.replace("#", str(2 * number + place))
+    for index in range(CALLS[number]):
+        id = server.id.replace("#", str(2 * number + index))
         function = {"name": "find", "arguments": json.dumps({"q": number})}
         calls.append({"id": id, "type": "function", "function": function})
-        if name == "gemini_openai" and place == 0:
+        if name == "gemini_openai" and index == 0:
             calls[0]["extra_content"] = {"google": {"thought_signature": signed(id)}}
-    answer = {"role": "assistant", "content": text, **own}
+    answer = {"role": "assistant", "content": text, **further_keys}
     return {**answer, "tool_calls": calls} if calls else answer
 
 
@@ -214,8 +218,8 @@ def deltas(answer: Json) -> Iterator[Json]:
         yield from ({key: piece} for piece in pieces(answer[key]))
     for index, call in enumerate(answer.get("tool_calls", ())):
         first, second = pieces(call["function"]["arguments"])
-        opened = {"name": call["function"]["name"], "arguments": first}
-        yield {"tool_calls": [{"index": index, **call, "function": opened}]}
+        function = {"name": call["function"]["name"], "arguments": first}
+        yield {"tool_calls": [{"index": index, **call, "function": function}]}
         yield {"tool_calls": [{"index": index, "function": {"arguments": second}}]}
 
 
@@ -258,16 +262,18 @@ class _Handler(BaseHTTPRequestHandler):
         end = {"index": 0, "finish_reason": "tool_calls" if "tool_calls" in answer else "stop"}
         reply = {"id": "x", "object": "chat.completion", "created": 0, "model": "m"}
         if not body.get("stream"):
-            whole = {**reply, "choices": [{**end, "message": answer}]}
-            self._send(200, "application/json", json.dumps(whole))
+            complete_reply = {**reply, "choices": [{**end, "message": answer}]}
+            self._send(200, "application/json", json.dumps(complete_reply))
             return
         choices: list[Json] = [
-            *({"index": 0, "delta": it} for it in deltas(answer)),
+            *({"index": 0, "delta": delta} for delta in deltas(answer)),
             {**end, "delta": {}},
         ]
         chunk = {**reply, "object": "chat.completion.chunk"}
         events = [json.dumps({**chunk, "choices": [choice]}) for choice in choices]
-        self._send(200, "text/event-stream", *(f"data: {it}\n\n" for it in (*events, "[DONE]")))
+        self._send(
+            200, "text/event-stream", *(f"data: {delta}\n\n" for delta in (*events, "[DONE]"))
+        )
 
     def _send(self, status: int, type: str, *texts: str) -> None:
         self.send_response(status)
@@ -392,8 +398,10 @@ OTHERS = {
 def test_the_requests_of_another_provider(begin: Begin, name: str) -> None:
     """A server refuses a tool loop that is rendered for another provider."""
     client, (other, why) = begin(name), OTHERS[name]
-    said = refusal(lambda: talk(client, other, SERVERS[name].model, start="a user", stream=False))
-    assert why in said
+    complaint = refusal(
+        lambda: talk(client, other, SERVERS[name].model, start="a user", stream=False)
+    )
+    assert why in complaint
 
 
 def answered(name: str = "", **keys: Json) -> list[Json]:
@@ -404,8 +412,8 @@ def answered(name: str = "", **keys: Json) -> list[Json]:
     call = {"id": "abcDEF123", "type": "function", "function": {"name": "find", "arguments": "{}"}}
     call |= {key: keys.pop(key) for key in ("id", "extra_content") if key in keys}
     result = {"role": "tool", "tool_call_id": call["id"], "content": "49 EUR"}
-    named = {**result, "name": name} if name else result
-    return [USER, {"role": "assistant", "tool_calls": [call], **keys}, named]
+    named_result = {**result, "name": name} if name else result
+    return [USER, {"role": "assistant", "tool_calls": [call], **keys}, named_result]
 
 
 def google(signature: str) -> Json:
@@ -455,5 +463,5 @@ MESSAGES: Sequence[tuple[str, str, list[Json]]] = [
 def test_what_a_server_refuses(begin: Begin, name: str, why: str, messages: list[Json]) -> None:
     """A server refuses messages that break a rule, and takes others that are near them."""
     client = begin(name)
-    said = refusal(lambda: client.chat.completions.create(model="m", messages=messages))
-    assert (True, bool(why)) == (why in said, bool(said))
+    complaint = refusal(lambda: client.chat.completions.create(model="m", messages=messages))
+    assert (True, bool(why)) == (why in complaint, bool(complaint))

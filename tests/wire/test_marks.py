@@ -19,24 +19,24 @@ MANY = "a request carries 4"
 UNSENT = "the block before it is not sent"
 
 
-def text(said: str, cache: Any = "default") -> Message:
+def text(content: str, cache: Any = "default") -> Message:
     """Return a user's text with a mark behind it."""
-    return say("user", TextBlock(said, cache))
+    return say("user", TextBlock(content, cache))
 
 
-def each(*marks: Any) -> tuple[Message, ...]:
+def marked_messages(*marks: Any) -> tuple[Message, ...]:
     """Return texts ``a``, ``b``, ... with marks that live so long."""
-    return tuple(text(said, cache) for said, cache in zip("abcdefg", marks, strict=False))
+    return tuple(text(content, cache) for content, cache in zip("abcdefg", marks, strict=False))
 
 
 def marks(*messages: Message, **request: Any) -> list[tuple[str, str | None]]:
     """Return what the marks of a payload stand behind, and how long they live."""
     payload, _ = written(CLAUDE, Prompt(messages, **request))
-    sent = [*payload.get("tools", []), *payload.get("system", [])]
-    sent += [block for turn in payload["messages"] for block in turn["content"]]
+    params = [*payload.get("tools", []), *payload.get("system", [])]
+    params += [block for turn in payload["messages"] for block in turn["content"]]
     return [
         (_name(block), block["cache_control"].get("ttl"))
-        for block in sent
+        for block in params
         if "cache_control" in block
     ]
 
@@ -47,9 +47,9 @@ def _name(block: Any) -> str:
 
 def losses(*messages: Message, **request: Any) -> list[tuple[str, str]]:
     """Return of every mark that is lost the text of its message, and why."""
-    found = written(CLAUDE, Prompt(messages, **request))[1]
-    told = [loss for loss in found if (loss.kind, loss.what) == ("hint", "cache mark")]
-    return [(_text(loss.message), loss.why) for loss in told]
+    all_losses = written(CLAUDE, Prompt(messages, **request))[1]
+    mark_hints = [loss for loss in all_losses if (loss.kind, loss.what) == ("hint", "cache mark")]
+    return [(_text(loss.message), loss.why) for loss in mark_hints]
 
 
 def _text(message: Message | None) -> str:
@@ -58,46 +58,50 @@ def _text(message: Message | None) -> str:
 
 
 @pytest.mark.parametrize(
-    ("messages", "kept", "gone"),
+    ("messages", "sent_marks", "lost_marks"),
     [
-        (each("5m", "default", "1h")[:2], [("a", "5m"), ("b", None)], []),
-        (each(*["default"] * 4), [(said, None) for said in "abcd"], []),
-        (each(*["default"] * 6), [(said, None) for said in "cdef"], [("a", MANY), ("b", MANY)]),
+        (marked_messages("5m", "default", "1h")[:2], [("a", "5m"), ("b", None)], []),
+        (marked_messages(*["default"] * 4), [(said, None) for said in "abcd"], []),
         (
-            each("1h", "1h", "1h", "1h", "1h", "5m"),
+            marked_messages(*["default"] * 6),
+            [(said, None) for said in "cdef"],
+            [("a", MANY), ("b", MANY)],
+        ),
+        (
+            marked_messages("1h", "1h", "1h", "1h", "1h", "5m"),
             [(said, "1h") for said in "bcde"],
             [("a", MANY), ("f", MANY)],
         ),
         (
-            each("1h", "5m", "default", "5m", "5m", "5m"),
+            marked_messages("1h", "5m", "default", "5m", "5m", "5m"),
             [("a", "1h"), ("d", "5m"), ("e", "5m"), ("f", "5m")],
             [("b", MANY), ("c", MANY)],
         ),
         (
-            each("5m", "default", "1h", "5m"),
+            marked_messages("5m", "default", "1h", "5m"),
             [("a", "1h"), ("b", "1h"), ("c", "1h"), ("d", "5m")],
             [("a", EARLY), ("b", EARLY)],
         ),
         (
-            each("5m", "1h", "1h", "1h", "1h", "1h"),
+            marked_messages("5m", "1h", "1h", "1h", "1h", "1h"),
             [(said, "1h") for said in "cdef"],
             [("a", MANY), ("b", MANY)],
         ),
-        (each("1h", "5m", "1h"), [(said, "1h") for said in "abc"], [("b", EARLY)]),
+        (marked_messages("1h", "5m", "1h"), [(said, "1h") for said in "abc"], [("b", EARLY)]),
         (
-            each("5m", "5m", "1h", "5m", "5m"),
+            marked_messages("5m", "5m", "1h", "5m", "5m"),
             [("b", "1h"), ("c", "1h"), ("d", "5m"), ("e", "5m")],
             [("a", MANY), ("b", EARLY)],
         ),
     ],
 )
-def test_how_many(messages: Any, kept: object, gone: object) -> None:
+def test_how_many(messages: Any, sent_marks: object, lost_marks: object) -> None:
     """Those that live longest are kept, then the last; what is before an hour lives as long."""
-    assert (kept, gone) == (marks(*messages), losses(*messages))
+    assert (sent_marks, lost_marks) == (marks(*messages), losses(*messages))
 
 
 @pytest.mark.parametrize(
-    ("messages", "kept", "gone"),
+    ("messages", "marked_texts", "lost_texts"),
     [
         ((text("a"), FLEETING, ANSWER, text("b")), ["a", "b"], []),
         ((text("a"), FLEETING, text("b")), ["a"], ["b"]),
@@ -118,18 +122,18 @@ def test_how_many(messages: Any, kept: object, gone: object) -> None:
         ((text("a"), ANSWER, ANSWER, FLEETING, text("b")), ["a"], ["b"]),
     ],
 )
-def test_behind_request_only_content(messages: Any, kept: Any, gone: Any) -> None:
+def test_behind_request_only_content(messages: Any, marked_texts: Any, lost_texts: Any) -> None:
     """Behind what is not there the next time no mark would be found, until an answer follows."""
-    assert [(said, None) for said in kept] == marks(*messages)
-    assert [(said, PASSING) for said in gone] == losses(*messages)
+    assert [(content, None) for content in marked_texts] == marks(*messages)
+    assert [(content, PASSING) for content in lost_texts] == losses(*messages)
 
 
 def test_tools_and_system_text() -> None:
     """Marks behind tools and system text come first, and stand behind nothing request-only."""
     system = say("system", TextBlock("s", "1h"), TextBlock("t", "default"))
-    said = (system, FLEETING, text("a"))
-    assert [("t", "1h"), ("s", "1h"), ("t", None)] == marks(*said, tools=(TOOL,))
-    assert [("a", PASSING)] == losses(*said, tools=(TOOL,))
+    messages = (system, FLEETING, text("a"))
+    assert [("t", "1h"), ("s", "1h"), ("t", None)] == marks(*messages, tools=(TOOL,))
+    assert [("a", PASSING)] == losses(*messages, tools=(TOOL,))
     late = say("system", TextBlock("s", "5m"))
     assert [("t", "1h"), ("s", "1h"), ("a", "1h")] == marks(late, text("a", "1h"), tools=(TOOL,))
     assert [("s", EARLY)] == losses(late, text("a", "1h"), tools=(TOOL,))
@@ -142,16 +146,16 @@ def test_a_mark_alone() -> None:
 
 def test_whose_mark_it_is() -> None:
     """A mark behind a tool that is lost is told of the tool."""
-    prompt = Prompt(each("1h", "1h", "1h", "1h"), (TOOL,))
+    prompt = Prompt(marked_messages("1h", "1h", "1h", "1h"), (TOOL,))
     assert [("hint", "cache mark", MANY, "tools/t")] == [
         (loss.kind, loss.what, loss.why, loss.path) for loss in written(CLAUDE, prompt)[1]
     ]
 
 
 @pytest.mark.parametrize(
-    ("block", "kept", "why"),
+    ("block", "sent_marks", "why"),
     [
-        (TextBlock(" ", "default"), [], ["only white space: left out", UNSENT]),
+        (TextBlock(" ", "default"), [], ["it is only white space, so it is left out", UNSENT]),
         (TextBlock("", "default"), [], [UNSENT]),
         (
             ImageBlock(media("gcs", "gs://a/b"), cache="default"),
@@ -178,14 +182,17 @@ def test_whose_mark_it_is() -> None:
         ),
     ],
 )
-def test_behind_what_is_not_sent(block: Any, kept: object, why: list[str]) -> None:
+def test_behind_what_is_not_sent(block: Any, sent_marks: object, why: list[str]) -> None:
     """What may not stand in a place is a loss, and so is the mark behind it."""
-    said = (say("user", "u"), say("user", block))
-    assert (kept, why) == (marks(*said), [reason for _, _, reason in lost(CLAUDE, *said)])
+    messages = (say("user", "u"), say("user", block))
+    assert (sent_marks, why) == (
+        marks(*messages),
+        [reason for _, _, reason in lost(CLAUDE, *messages)],
+    )
 
 
 @pytest.mark.parametrize(
-    ("result", "kept", "why"),
+    ("result", "sent_marks", "why"),
     [
         (ToolResultBlock("c", (TextBlock("x"),), cache="5m"), [("c", "5m")], []),
         (ToolResultBlock("c", (TextBlock("x", "5m"), TextBlock("y"))), [("c", "5m")], []),
@@ -197,7 +204,7 @@ def test_behind_what_is_not_sent(block: Any, kept: object, why: list[str]) -> No
         (
             ToolResultBlock("c", (TextBlock(" ", "5m"),)),
             [],
-            ["only white space: left out", UNSENT],
+            ["it is only white space, so it is left out", UNSENT],
         ),
         (
             ToolResultBlock("c", (ToolUseBlock("d", "t", "{}", "5m"),), cache="5m"),
@@ -211,11 +218,11 @@ def test_behind_what_is_not_sent(block: Any, kept: object, why: list[str]) -> No
         ),
     ],
 )
-def test_in_a_result(result: ToolResultBlock, kept: object, why: list[str]) -> None:
+def test_in_a_result(result: ToolResultBlock, sent_marks: object, why: list[str]) -> None:
     """A result carries the longest mark in it; one behind what is not sent is lost."""
-    said = (say("user", "u"), say("assistant", call("c", "t")), say("tool", result))
-    assert kept == marks(*said, tools=(PLAIN,))
-    assert why == [reason for _, _, reason in lost(CLAUDE, *said, tools=(PLAIN,))]
+    messages = (say("user", "u"), say("assistant", call("c", "t")), say("tool", result))
+    assert sent_marks == marks(*messages, tools=(PLAIN,))
+    assert why == [reason for _, _, reason in lost(CLAUDE, *messages, tools=(PLAIN,))]
 
 
 def test_no_marks() -> None:

@@ -45,7 +45,7 @@ some_remembered = pytest.mark.parametrize(
 
 def eager() -> Memory:
     """Return a memory that keeps whatever it can."""
-    return Memory(least=0, long=0, newest=1, growth=1)
+    return Memory(min_messages=0, long=0, newest=1, growth=1)
 
 
 class Letters:
@@ -101,8 +101,8 @@ def _trimmed(number: int) -> Change:
     return lambda messages: messages[number:]
 
 
-def _edited(place: int, unit: Sequence[Message]) -> Change:
-    return lambda messages: (*messages[:place], *unit, *messages[place + 1 :])
+def _edited(index: int, unit: Sequence[Message]) -> Change:
+    return lambda messages: (*messages[:index], *unit, *messages[index + 1 :])
 
 
 ADDED = st.builds(_added, UNITS)
@@ -124,14 +124,19 @@ FRAMES = st.tuples(SYSTEMS, SYSTEMS, st.sampled_from(TOOLS), CHOICES, st.boolean
 Frame = tuple[tuple[str, ...], tuple[str, ...], tuple[ToolDefinition, ...], str | None, bool]
 
 
-def around(messages: tuple[Message, ...], frame: Frame) -> Prompt:
+def framed_prompt(messages: tuple[Message, ...], frame: Frame) -> Prompt:
     """Return the prompt of a conversation, with messages made for the request around it."""
     systems, requests, tools, choice, trimmed = frame
     leading = tuple(say("system", marked(text)) for text in systems)
     trailing = tuple(say("user", text, kind="request") for text in requests)
-    made = tuple(attrs.evolve(tool) for tool in tools)
-    said = (*leading, *messages, *trailing)
-    return Prompt(said, made, choice if tools else None, untrimmed_from=len(said) if trimmed else 0)
+    same_tools = tuple(attrs.evolve(tool) for tool in tools)
+    all_messages = (*leading, *messages, *trailing)
+    return Prompt(
+        all_messages,
+        same_tools,
+        choice if tools else None,
+        untrimmed_from=len(all_messages) if trimmed else 0,
+    )
 
 
 def grown(changes: Sequence[Change], frames: Sequence[Frame]) -> list[Prompt]:
@@ -140,7 +145,7 @@ def grown(changes: Sequence[Change], frames: Sequence[Frame]) -> list[Prompt]:
     prompts: list[Prompt] = []
     for number, change in enumerate(changes):
         messages = change(messages)
-        prompts.append(around(messages, frames[number % len(frames)]))
+        prompts.append(framed_prompt(messages, frames[number % len(frames)]))
     return prompts
 
 
@@ -152,25 +157,25 @@ def seen(losses: Sequence[Loss]) -> list[tuple[Loss, int]]:
 def anew(prompt: Prompt, target: str) -> Any:
     """Return what a prompt comes to without a memory."""
     payload, losses = write(prompt, FACTS[target])
-    said = Written(prompt, FACTS[target], Memory(least=10**6)).tally(Letters())
-    return as_json(payload), seen(losses), said
+    counts = Written(prompt, FACTS[target], Memory(min_messages=10**6)).tally(Letters())
+    return as_json(payload), seen(losses), counts
 
 
-def remembered(prompt: Prompt, target: str, memory: Memory, letters: Letters) -> Any:
+def remembered(prompt: Prompt, target: str, memory: Memory, counter: Letters) -> Any:
     """Return what a prompt comes to with a memory; its payload is ruined once it is seen."""
-    written = Written(prompt, FACTS[target], memory)
-    spoiled = written.payload()
+    written_payload = Written(prompt, FACTS[target], memory)
+    spoiled = written_payload.payload()
     _ruin(spoiled)
-    said = written.tally(letters)
-    return as_json(written.payload()), seen(written.losses), said
+    counts = written_payload.tally(counter)
+    return as_json(written_payload.payload()), seen(written_payload.losses), counts
 
 
 def _ruin(payload: Any) -> None:
-    waiting = [payload]
-    while waiting:
-        held = waiting.pop()
+    unvisited = [payload]
+    while unvisited:
+        held = unvisited.pop()
         if isinstance(held, dict | list):
-            waiting += held.values() if isinstance(held, dict) else held
+            unvisited += held.values() if isinstance(held, dict) else held
             held.clear()
 
 
@@ -178,9 +183,9 @@ def _ruin(payload: Any) -> None:
 @given(ANY_TARGET, CHANGES, st.lists(FRAMES, min_size=1, max_size=3))
 def test_nothing_differs(target: str, changes: list[Change], frames: list[Frame]) -> None:
     """Payload, losses and tokens are those of a request that is written from the beginning."""
-    prompts, memory, letters = grown(changes, frames), eager(), Letters()
+    prompts, memory, counter = grown(changes, frames), eager(), Letters()
     expected = [anew(prompt, target) for prompt in prompts]
-    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, counter) for prompt in prompts]
 
 
 @examples(1_000, fast=12)
@@ -189,9 +194,9 @@ def test_turn_by_turn(target: str, units: list[Sequence[Message]], frame: Frame)
     """The same holds when one message after the other is added."""
     messages = [message for unit in units for message in unit]
     prompts = grown([_added([message]) for message in messages], [frame])
-    memory, letters = eager(), Letters()
+    memory, counter = eager(), Letters()
     expected = [anew(prompt, target) for prompt in prompts]
-    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, counter) for prompt in prompts]
 
 
 ASK, BLANK = say("user", "a"), say("user", "")
@@ -244,9 +249,9 @@ KNOTS: dict[str, Sequence[Sequence[Message]]] = {
 def test_knots(knot: str, target: str) -> None:
     """What holds messages together holds over what is remembered, each time it is written."""
     changes = [change for step in KNOTS[knot] for change in (_added(step), _back(0), _back(0))]
-    prompts, memory, letters = grown(changes, [((), (), (), None, False)]), eager(), Letters()
+    prompts, memory, counter = grown(changes, [((), (), (), None, False)]), eager(), Letters()
     expected = [anew(prompt, target) for prompt in prompts]
-    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, counter) for prompt in prompts]
 
 
 def test_a_turn_that_is_divided() -> None:
@@ -254,31 +259,40 @@ def test_a_turn_that_is_divided() -> None:
 
     The instruction becomes a fence in another param; the next param may have the id of the first.
     """
-    said = [BLANK, say("developer", "a", "a"), ASK, say("assistant", call("a")), answer("a", "x")]
-    prompts = grown([_added([message]) for message in said], [((), ("s",), (), None, False)])
-    memory, target, letters = eager(), "bedrock pixtral", Letters()
+    messages = [
+        BLANK,
+        say("developer", "a", "a"),
+        ASK,
+        say("assistant", call("a")),
+        answer("a", "x"),
+    ]
+    prompts = grown([_added([message]) for message in messages], [((), ("s",), (), None, False)])
+    memory, target, counter = eager(), "bedrock pixtral", Letters()
     expected = [anew(prompt, target) for prompt in prompts]
-    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, counter) for prompt in prompts]
 
 
 def test_what_a_budget_took() -> None:
     """Why reasoning is lost is told as it is now."""
-    said = (ASK, say("assistant", ReasoningBlock("Hm.", "c2ln", origin="anthropic"), "b"), ASK)
-    prompts = [Prompt((*said, BLANK, CLOCK), untrimmed_from=stop) for stop in (0, 5)]
-    memory, target, letters = eager(), "claude-opus-5-5", Letters()
+    messages = (ASK, say("assistant", ReasoningBlock("Hm.", "c2ln", origin="anthropic"), "b"), ASK)
+    prompts = [Prompt((*messages, BLANK, CLOCK), untrimmed_from=stop) for stop in (0, 5)]
+    memory, target, counter = eager(), "claude-opus-5-5", Letters()
     expected = [anew(prompt, target) for prompt in prompts]
-    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, counter) for prompt in prompts]
 
 
 @some_remembered
 def test_in_threads(target: str) -> None:
     """Two threads may write one conversation."""
     prompts = [Prompt(tuple(conversation(100)[:stop])) for stop in range(2, 100, 7)] * 8
-    memory = Memory(least=2, long=0, newest=1, growth=4, most=2)
+    memory = Memory(min_messages=2, long=0, newest=1, growth=4, max_writes=2)
     expected = [anew(prompt, target) for prompt in prompts]
     with ThreadPoolExecutor(4) as pool:
-        waiting = [pool.submit(remembered, one, target, memory, Letters()) for one in prompts]
-        assert expected == [one.result() for one in waiting]
+        futures = [
+            pool.submit(remembered, each_prompt, target, memory, Letters())
+            for each_prompt in prompts
+        ]
+        assert expected == [each_prompt.result() for each_prompt in futures]
 
 
 # What it saves.
@@ -286,13 +300,13 @@ def test_in_threads(target: str) -> None:
 
 def conversation(length: int) -> list[Message]:
     """Return a conversation in which every other exchange calls a tool."""
-    said: list[Message] = []
+    messages: list[Message] = []
     for number in range(length // 6 + 1):
         id = f"call_{number}"
-        said += [say("user", f"{number}?"), say("assistant", f"{number}.")]
-        said += [say("user", "Look."), say("assistant", call(id)), answer(id, f"{number}")]
-        said += [say("assistant", "There.")]
-    return said[:length]
+        messages += [say("user", f"{number}?"), say("assistant", f"{number}.")]
+        messages += [say("user", "Look."), say("assistant", call(id)), answer(id, f"{number}")]
+        messages += [say("assistant", "There.")]
+    return messages[:length]
 
 
 class Counting(CachedWrite):
@@ -312,26 +326,28 @@ def test_only_what_is_new_is_written(target: str, monkeypatch: pytest.MonkeyPatc
     """A turn more costs the turns since the last passage, not the conversation before them."""
     monkeypatch.setattr(targets, "CachedWrite", Counting)
     monkeypatch.setattr(Counting, "written", 0)
-    memory, letters = Memory(), Letters()
+    memory, counter = Memory(), Letters()
     messages = conversation(3_000)
     counts: list[tuple[int, int]] = []
     for number in range(20):
         messages = [*messages, say("user", f"new {number}"), say("assistant", "Good.")]
         prompt = Prompt((say("system", "Be kind."), *messages))
-        Counting.written = letters.asked = 0
-        Written(prompt, FACTS[target], memory).tally(letters)
-        counts.append((Counting.written, letters.asked))
+        Counting.written = counter.asked = 0
+        Written(prompt, FACTS[target], memory).tally(counter)
+        counts.append((Counting.written, counter.asked))
     assert counts[0][0] >= 3_000 < counts[0][1]
     assert max(written for written, _ in counts[1:]) <= memory.newest + memory.growth + 20
-    assert max(asked for _, asked in counts[1:]) <= 10 * (memory.newest + memory.growth + 20)
+    assert max(text_count for _, text_count in counts[1:]) <= 10 * (
+        memory.newest + memory.growth + 20
+    )
 
 
-def written_of(monkeypatch: pytest.MonkeyPatch, one: Prompt, *others: Prompt) -> list[int]:
+def written_of(monkeypatch: pytest.MonkeyPatch, first: Prompt, *further: Prompt) -> list[int]:
     """Return how many messages of other prompts are written when one was written before."""
     monkeypatch.setattr(targets, "CachedWrite", Counting)
     memory, counts = Memory(), list[int]()
-    Written(one, FACTS["claude-opus-5-5"], memory)
-    for prompt in others:
+    Written(first, FACTS["claude-opus-5-5"], memory)
+    for prompt in further:
         monkeypatch.setattr(Counting, "written", 0)
         Written(prompt, FACTS["claude-opus-5-5"], memory)
         counts.append(Counting.written)
@@ -358,8 +374,8 @@ THOUGHT = say("assistant", ReasoningBlock("Hm.", "c2ln", origin="anthropic"), "T
 )
 def test_an_equal_beginning(one: Any, other: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages that are made again for each request may stand before a conversation."""
-    said = conversation(300)
-    prompts = (Prompt((*one, *said)), Prompt((*other, *said, say("user", "New."))))
+    messages = conversation(300)
+    prompts = (Prompt((*one, *messages)), Prompt((*other, *messages, say("user", "New."))))
     (written,) = written_of(monkeypatch, *prompts)
     assert written < 20
 
@@ -383,26 +399,26 @@ def test_an_equal_beginning(one: Any, other: Any, monkeypatch: pytest.MonkeyPatc
 )
 def test_another_beginning(one: Any, other: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What begins in another way is written from its beginning, also if it is only equal data."""
-    said, again = conversation(300), [message.replace() for message in other]
-    prompts = (Prompt((*one, *said)), Prompt((*again, *said, say("user", "New."))))
+    messages, again = conversation(300), [message.replace() for message in other]
+    prompts = (Prompt((*one, *messages)), Prompt((*again, *messages, say("user", "New."))))
     (written,) = written_of(monkeypatch, *prompts)
     assert written > 300
 
 
 def test_other_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tools may give calls other names: with equal ones a request goes on."""
-    said = tuple(conversation(300))
+    messages = tuple(conversation(300))
     again = attrs.evolve(LOOK_UP)
-    prompts = [Prompt(said, tools) for tools in ((LOOK_UP,), (again,), (LOOK_UP, ANYTHING), ())]
+    prompts = [Prompt(messages, tools) for tools in ((LOOK_UP,), (again,), (LOOK_UP, ANYTHING), ())]
     few, *others = written_of(monkeypatch, *prompts)
     assert (True, [300, 300]) == (few < 20, others)
 
 
 def test_request_only_content(monkeypatch: pytest.MonkeyPatch) -> None:
     """What changes with each request is written anew, and what follows it."""
-    said = conversation(300)
+    messages = conversation(300)
     prompts = [
-        Prompt((*said[:290], say("user", f"{number} o'clock", kind="request"), *said[290:]))
+        Prompt((*messages[:290], say("user", f"{number} o'clock", kind="request"), *messages[290:]))
         for number in range(3)
     ]
     assert max(written_of(monkeypatch, *prompts)) < 40
@@ -410,8 +426,12 @@ def test_request_only_content(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_going_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """A conversation that goes on in another way is written from where that begins."""
-    said, other = conversation(300), conversation(400)
-    prompts = [Prompt(tuple(said)), Prompt((*said[:298], *other[298:])), Prompt(tuple(said))]
+    messages, other = conversation(300), conversation(400)
+    prompts = [
+        Prompt(tuple(messages)),
+        Prompt((*messages[:298], *other[298:])),
+        Prompt(tuple(messages)),
+    ]
     assert max(written_of(monkeypatch, *prompts)) < 120
 
 
@@ -437,15 +457,16 @@ def test_two_passages_for_a_conversation(target: str) -> None:
 
 def test_few_conversations_are_kept() -> None:
     """Of many conversations those are remembered that were written last."""
-    memory, conversations = Memory(most=3), [conversation(300) for _ in range(5)]
+    memory, conversations = Memory(max_writes=3), [conversation(300) for _ in range(5)]
     first = Prompt(tuple(conversations[0]))
-    for said in conversations:
-        Written(Prompt(tuple(said)), FACTS["anthropic"], memory)
+    for conversation_messages in conversations:
+        Written(Prompt(tuple(conversation_messages)), FACTS["anthropic"], memory)
         Written(first, FACTS["anthropic"], memory)
-    kept = [passage.messages[0] for passage in memory.write_caches.values()]
-    assert [id(said[0]) for said in (conversations[3], conversations[4], conversations[0])] == [
-        *map(id, kept)
-    ]
+    first_messages = [passage.messages[0] for passage in memory.write_caches.values()]
+    assert [
+        id(conversation_messages[0])
+        for conversation_messages in (conversations[3], conversations[4], conversations[0])
+    ] == [*map(id, first_messages)]
 
 
 def test_a_conversation_that_is_dropped() -> None:
@@ -468,9 +489,9 @@ def kept_while_held(memories: dict[str, Memory]) -> dict[str, int]:
 def test_two_counters_are_kept() -> None:
     """Of many counters what the last two counted is remembered."""
     memory, counters = Memory(), [Letters() for _ in range(4)]
-    written = Written(Prompt(tuple(conversation(300))), FACTS["openai"], memory)
+    payload = Written(Prompt(tuple(conversation(300))), FACTS["openai"], memory)
     for counter in counters:
-        written.tally(counter)
+        payload.tally(counter)
     (passage,) = memory.write_caches.values()
     assert [counters[3], counters[2]] == [counter for counter, _ in passage.counted]
 
@@ -479,7 +500,9 @@ def test_two_counters_are_kept() -> None:
 def test_a_message_that_is_everywhere(newest: int) -> None:
     """No passage hangs on a message that stands in it: it would never go."""
     memory, again = Memory(newest=newest), say("user", "Go on.")
-    messages = [message for said in conversation(300) for message in (said, again)]
+    messages = [
+        message for message_of_one in conversation(300) for message in (message_of_one, again)
+    ]
     Written(Prompt(tuple(messages)), FACTS["openai"], memory)
     (passage,) = memory.write_caches.values()
     assert passage.anchor() is not again

@@ -24,8 +24,8 @@ def options_of(target: str, separator: str) -> dict[str, Any]:
     """Return the options of a render for a target."""
     facts = FACTS[target]
     template = {} if facts.template is None else {"chat_template": facts.template}
-    said = {"merge_separator": separator}
-    return {"model": facts.model, "provider": facts.provider, "transformation": said, **template}
+    options = {"merge_separator": separator}
+    return {"model": facts.model, "provider": facts.provider, "transformation": options, **template}
 
 
 def contents(target: str, *content: Any, separator: str = " ") -> list[Any]:
@@ -42,7 +42,7 @@ def picture() -> Any:
 
 @pytest.mark.parametrize("target", JOINING)
 @pytest.mark.parametrize(
-    ("written", "expected"),
+    ("turns", "expected"),
     [
         (lambda: (User("a"), User("b")), ["a b"]),
         (lambda: (User("a"), User("b"), User("c")), ["a b c"]),
@@ -58,9 +58,9 @@ def picture() -> Any:
         (lambda: (System("s"), User("a"), System("t"), User("b")), ["a b"]),
     ],
 )
-def test_merged_turns(target: str, written: Any, expected: object) -> None:
+def test_merged_turns(target: str, turns: Any, expected: object) -> None:
     """Texts of merged turns are joined by the separator, those of one turn by a blank line."""
-    assert expected == contents(target, *written())
+    assert expected == contents(target, *turns())
 
 
 def test_what_keeps_its_blank_line() -> None:
@@ -73,8 +73,8 @@ def test_what_keeps_its_blank_line() -> None:
     )
     for target in (*JOINING, *LISTING):
         payloads = [
-            render(Timeline(*prompt()), **options_of(target, said)).payload()
-            for said in ("\n\n", "")
+            render(Timeline(*prompt()), **options_of(target, separator)).payload()
+            for separator in ("\n\n", "")
         ]
         assert payloads[0] == payloads[1]
 
@@ -83,19 +83,21 @@ def test_what_keeps_its_blank_line() -> None:
 def test_lists(target: str) -> None:
     """A target that takes lists gets a block for each text."""
     tree = lambda: Timeline(User("a"), User("b"), Assistant("c"), Assistant("d"), User("e"))  # noqa: E731
-    sent = [render(tree(), **options_of(target, said)).payload() for said in ("\n\n", "")]
-    assert sent[0] == sent[1]
+    payloads = [
+        render(tree(), **options_of(target, separator)).payload() for separator in ("\n\n", "")
+    ]
+    assert payloads[0] == payloads[1]
 
 
 def test_attachments_and_marks() -> None:
     """Texts apart stay apart; after a mark a text keeps the blank line, in a part of its own."""
     url = {"url": f"data:image/png;base64,{PNG}"}
-    sent = {"type": "image_url", "image_url": url}
+    image_part = {"type": "image_url", "image_url": url}
     a, mark = {"type": "text", "text": "a"}, {"prompt_cache_breakpoint": {"mode": "explicit"}}
     turns = (User("a"), User(picture(), "b"), User("c"))
-    assert [[a, sent, {"type": "text", "text": "b c"}]] == contents("gpt-5.6-sol", *turns)
+    assert [[a, image_part, {"type": "text", "text": "b c"}]] == contents("gpt-5.6-sol", *turns)
     marked = (User("a", cache=True), User("b", cache=True), User("c"))
-    b, c = ({"type": "text", "text": f"\n\n{said}"} for said in "bc")
+    b, c = ({"type": "text", "text": f"\n\n{letter}"} for letter in "bc")
     assert [[{**a, **mark}, {**b, **mark}, c]] == contents("gpt-5.6-sol", *marked)
     assert ["a b c"] == contents("gpt-5", User("a", cache=True), User("b", cache=True), User("c"))
     assert [[{"type": "text", "text": "a b", **mark}]] == contents(
@@ -109,8 +111,8 @@ def test_what_is_lost_and_what_becomes_text() -> None:
         joined = contents("gpt-3.5-turbo", User("a"), User(picture(), Text("b"), Text("c")))
     assert ["a b\n\nc"] == joined
     csv = Document.from_bytes(b"1,2", media_type="text/csv")
-    (said,) = contents("gpt-5", User("a"), User(csv, "b"))
-    assert ('a <document type="text/csv">', "</document>\n\nb") == (said[:28], said[-14:])
+    (content,) = contents("gpt-5", User("a"), User(csv, "b"))
+    assert ('a <document type="text/csv">', "</document>\n\nb") == (content[:28], content[-14:])
 
 
 def test_events_and_names() -> None:
@@ -120,19 +122,21 @@ def test_events_and_names() -> None:
     )
     rendered = render(tree, **options_of("template chatml", " "))
     event = '<event type="system_event">\nx\n</event>'
-    assert [f"ada: a b\n\nc {event}"] == [it["content"] for it in rendered.payload()["messages"]]
-    assert ["ada: ", "a", "b", "c", event] == [place.text for place in rendered.locations()]
+    assert [f"ada: a b\n\nc {event}"] == [
+        message["content"] for message in rendered.payload()["messages"]
+    ]
+    assert ["ada: ", "a", "b", "c", event] == [location.text for location in rendered.locations()]
 
 
 def places_of(payload: Any, places: Any) -> list[Any]:
     """Return what is at each place of a text."""
-    found: list[Any] = []
-    for place in (it for it in places if it.start is not None):
+    pieces: list[Any] = []
+    for location in (it for it in places if it.start is not None):
         value = payload
-        for key in place.address:
+        for key in location.address:
             value = value[key]
-        found.append(value[place.start : place.end])
-    return found
+        pieces.append(value[location.start : location.end])
+    return pieces
 
 
 @pytest.mark.parametrize("target", [*JOINING, "claude-opus-5-5", "template llama"])
@@ -145,14 +149,23 @@ def test_any_prompt(target: str, tree: Timeline, separator: str, cache: Any) -> 
     rendered = render(tree, **options)
     payload, facts = rendered.payload(), rendered.facts
     if "prompt" not in payload:
-        words = [["".join("".join(strings_in(it)).split())] for it in (usual.payload(), payload)]
+        words = [
+            ["".join("".join(strings_in(each_payload)).split())]
+            for each_payload in (usual.payload(), payload)
+        ]
         assert words[0] == words[1]
     recounted = entry_tokens(payload, tokens_for(facts, None), facts).total
     assert recounted == rendered.tokens.total
-    texts = [it.text for it in rendered.locations() if it.start is not None]
+    texts = [
+        each_payload.text for each_payload in rendered.locations() if each_payload.start is not None
+    ]
     assert texts == places_of(payload, rendered.locations())
-    assert [(it.message, it.block, it.inner, it.text) for it in usual.locations()] == [
-        (it.message, it.block, it.inner, it.text) for it in rendered.locations()
+    assert [
+        (each_payload.message, each_payload.block, each_payload.inner, each_payload.text)
+        for each_payload in usual.locations()
+    ] == [
+        (each_payload.message, each_payload.block, each_payload.inner, each_payload.text)
+        for each_payload in rendered.locations()
     ]
     assert usual.spans() == rendered.spans()
     assert [] == unlawful_rendered(rendered, facts)
@@ -165,19 +178,21 @@ def test_any_prompt(target: str, tree: Timeline, separator: str, cache: Any) -> 
 @pytest.mark.parametrize("separator", ["", " "])
 def test_a_long_conversation(separator: str) -> None:
     """A long conversation with merged turns is counted and written as from the beginning."""
-    said = [Message("user" if n % 3 else "assistant", f"word{n}") for n in range(1, 320)]
+    messages = [Message("user" if n % 3 else "assistant", f"word{n}") for n in range(1, 320)]
     for count in (300, 319):
-        prompt = lambda: Timeline(System("s"), History(said[:count]))  # noqa: B023, E731
+        prompt = lambda: Timeline(System("s"), History(messages[:count]))  # noqa: B023, E731
         options = options_of("gpt-5", separator)
         payload = render(prompt(), **options).payload()
         rendered = render(prompt(), **options)
         assert payload == rendered.payload()
         expected = [
             separator.join(text for _, text in group)
-            for _, group in groupby(((m.role, m.text) for m in said[:count]), lambda it: it[0])
+            for _, group in groupby(
+                ((m.role, m.text) for m in messages[:count]), lambda role_and_text: role_and_text[0]
+            )
         ]
-        sent = [it["content"] for it in payload["messages"]]
-        assert expected == sent[-len(expected) :]
+        contents = [role_and_text["content"] for role_and_text in payload["messages"]]
+        assert expected == contents[-len(expected) :]
         recounted = entry_tokens(payload, tokens_for(rendered.facts, None), rendered.facts)
         assert recounted.total == rendered.tokens.total
         usual = render(prompt(), **options_of("gpt-5", "\n\n")).payload()

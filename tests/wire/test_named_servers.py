@@ -116,7 +116,9 @@ def named_parameters() -> Iterator[str]:
             for node in holder.body:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     arguments = [*node.args.args, *node.args.kwonlyargs]
-                    names = [it.arg for it in arguments if is_provider(it.annotation)]
+                    names = [
+                        argument.arg for argument in arguments if is_provider(argument.annotation)
+                    ]
                     yield from (f"{prefix}{node.name}({name})" for name in names)
                 elif isinstance(node, ast.AnnAssign) and is_provider(node.annotation):
                     yield f"{prefix}{ast.unparse(node.target)}"
@@ -164,29 +166,31 @@ RECORDED: Mapping[str, list[Json]] = {
 """A conversation with reasoning, in each form."""
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_server_of_each_interface(form: str) -> None:
+@pytest.mark.parametrize("interface", FORMS)
+def test_a_server_of_each_interface(interface: str) -> None:
     """A server with the interface of any provider gets its own reasoning again, others do not."""
-    recorded = RECORDED[form]
-    with register_provider("house", adapter=form):  # type: ignore[arg-type]
-        own = Timeline(getattr(History, f"from_{form}")(recorded, origin="house"), User("And?"))
-        transcript = getattr(Transcript, f"from_{form}")(recorded, origin="house")
-        assert {"house"} == origins(transcript) == origins(render(own).messages)
-        sent = render(own, provider="house")
-        assert [] == [hint for hint in sent.hints if hint.name == "unsent_reasoning"]
-        plain = Timeline(getattr(History, f"from_{form}")(recorded), User("And?"))
-        assert sent.payload() == render(plain, provider=form).payload()
-        hints = render(own, provider=form).hints
+    recorded = RECORDED[interface]
+    with register_provider("house", adapter=interface):  # type: ignore[arg-type]
+        prompt = Timeline(
+            getattr(History, f"from_{interface}")(recorded, origin="house"), User("And?")
+        )
+        transcript = getattr(Transcript, f"from_{interface}")(recorded, origin="house")
+        assert {"house"} == origins(transcript) == origins(render(prompt).messages)
+        rendered = render(prompt, provider="house")
+        assert [] == [hint for hint in rendered.hints if hint.name == "unsent_reasoning"]
+        plain = Timeline(getattr(History, f"from_{interface}")(recorded), User("And?"))
+        assert rendered.payload() == render(plain, provider=interface).payload()
+        hints = render(prompt, provider=interface).hints
     assert ["unsent_reasoning"] == [loss.name for loss in hints if "reasoning" in loss.name]
-    assert sent.payload() == getattr(sent, f"to_{form}")()
+    assert rendered.payload() == getattr(rendered, f"to_{interface}")()
 
 
 def test_an_asynchronous_stream() -> None:
     """An asynchronous stream of a server has its name as the origin."""
 
     async def chunks() -> AsyncIterator[Json]:
-        for each in CHUNKS:
-            yield each
+        for chunk in CHUNKS:
+            yield chunk
 
     async def message() -> Any:
         reading = aread_stream(chunks(), provider="deepseek")
@@ -297,14 +301,21 @@ def test_keys_that_only_a_server_has() -> None:
         assert {} == dict(message.extra)
         loop = Timeline(User("q"), History([message]), ToolMessage("a", "x"))
         result = render(loop, provider="house")
-        sent = result.to_openai()["messages"][1]
+        payload_answer = result.to_openai()["messages"][1]
         assert ("Look at all the words.", {"step": 1}) == (
-            sent["thinking_text"],
-            sent["session_state"],
+            payload_answer["thinking_text"],
+            payload_answer["session_state"],
         )
         assert () == result.losses == result.hints
-        assert ("messages", 1, "thinking_text") in [place.address for place in result.locations()]
+        assert ("messages", 1, "thinking_text") in [
+            location.address for location in result.locations()
+        ]
         plain = render(loop, provider="openai_compatible")
         assert result.tokens.total > plain.tokens.total + 5
-        written = Timeline(User("q"), Assistant(ToolUse("find", {}, id="b")), ToolMessage("b", "x"))
-        assert "" == render(written, provider="house").to_openai()["messages"][1]["thinking_text"]
+        authors_prompt = Timeline(
+            User("q"), Assistant(ToolUse("find", {}, id="b")), ToolMessage("b", "x")
+        )
+        assert (
+            ""
+            == render(authors_prompt, provider="house").to_openai()["messages"][1]["thinking_text"]
+        )

@@ -17,20 +17,20 @@ NEWS = {"type": "news", "text": "x"}
 NONE = ("hint", "cache mark", "the target takes no cache mark here")
 
 
-def text(said: str, cache: Any = "default") -> TextBlock:
+def text(content: str, cache: Any = "default") -> TextBlock:
     """Return a text with a mark behind it."""
-    return TextBlock(said, cache)
+    return TextBlock(content, cache)
 
 
-def part(said: str, **mark: Any) -> dict[str, Any]:
+def part(content: str, **mark: Any) -> dict[str, Any]:
     """Return the part of a text."""
-    return {"type": "text", "text": said, **mark}
+    return {"type": "text", "text": content, **mark}
 
 
 def content(target: str, *blocks: Any, role: Any = "user") -> Any:
     """Return the content of the only message of these blocks."""
-    (said,) = sent(target, say(role, *blocks))["messages"]
-    return said["content"]
+    (message,) = sent(target, say(role, *blocks))["messages"]
+    return message["content"]
 
 
 @pytest.mark.parametrize(
@@ -73,24 +73,26 @@ def test_parts(blocks: Any, expected: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "type", "more"),
+    ("target", "type", "keys"),
     [("openai", "text", {}), ("openai_responses", "output_text", {"annotations": []})],
 )
-def test_parts_of_an_answer(target: str, type: str, more: dict[str, Any]) -> None:
+def test_parts_of_an_answer(target: str, type: str, keys: dict[str, Any]) -> None:
     """Texts of an answer are joined, too, but never with a refusal."""
     refusal = TextBlock("no", extra={"refusal": True})
-    said = say("user", "u"), say("assistant", "a", refusal, "b", "c"), say("user", "v")
-    payload = sent(target, *said)
+    messages = say("user", "u"), say("assistant", "a", refusal, "b", "c"), say("user", "v")
+    payload = sent(target, *messages)
     assert [
-        {"type": type, "text": "a", **more},
+        {"type": type, "text": "a", **keys},
         {"type": "refusal", "refusal": "no"},
-        {"type": type, "text": "b\n\nc", **more},
+        {"type": type, "text": "b\n\nc", **keys},
     ] == (payload.get("messages") or payload["input"])[1]["content"]
 
 
-def spoken(found: Any) -> str:
+def text_of(content: Any) -> str:
     """Return what a content says."""
-    return found if isinstance(found, str) else "".join(each.get("text", "+") for each in found)
+    return (
+        content if isinstance(content, str) else "".join(part.get("text", "+") for part in content)
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,11 +105,11 @@ def spoken(found: Any) -> str:
 )
 def test_a_mark_says_nothing(blocks: Any) -> None:
     """With its marks and without them a content says the same."""
-    assert spoken(content(PLAIN, *blocks)) == spoken(content(MARKING, *blocks))
+    assert text_of(content(PLAIN, *blocks)) == text_of(content(MARKING, *blocks))
 
 
 @pytest.mark.parametrize(
-    ("target", "said", "losses"),
+    ("target", "messages", "losses"),
     [
         (MARKING, [say("user", text("a", "5m"))], []),
         (
@@ -120,7 +122,7 @@ def test_a_mark_says_nothing(blocks: Any) -> None:
         (MARKING, [say("system", text("s")), say("user", "u")], []),
         (
             MARKING,
-            [say("user", text(said)) for said in "abcdef"],
+            [say("user", text(messages)) for messages in "abcdef"],
             [("hint", "cache mark", "a request carries 4")] * 2,
         ),
         (
@@ -138,16 +140,16 @@ def test_a_mark_says_nothing(blocks: Any) -> None:
         ("openai_responses", [say("user", text("a"), text("b", "1h"))], [NONE, NONE]),
     ],
 )
-def test_lost_marks(target: str, said: Any, losses: object) -> None:
+def test_lost_marks(target: str, messages: Any, losses: object) -> None:
     """A mark that cannot stay is a hint, and so is an hour, where a mark has no length."""
-    assert losses == lost(target, *said)
+    assert losses == lost(target, *messages)
 
 
-def called(*content: Any, **result: Any) -> tuple[Message, ...]:
+def call_and_result(*content: Any, **result: Any) -> tuple[Message, ...]:
     """Return a call and its result."""
-    said = tuple(TextBlock(each) if isinstance(each, str) else each for each in content)
-    asked = (say("user", "u"), say("assistant", call("c")))
-    return (*asked, say("tool", ToolResultBlock("c", said, **result)))
+    blocks = tuple(TextBlock(block) if isinstance(block, str) else block for block in content)
+    call_messages = (say("user", "u"), say("assistant", call("c")))
+    return (*call_messages, say("tool", ToolResultBlock("c", blocks, **result)))
 
 
 HOUR = ("hint", "an hour to live", "the request sets how long cache marks live")
@@ -166,7 +168,7 @@ HOUR = ("hint", "an hour to live", "the request sets how long cache marks live")
 )
 def test_marks_in_a_result(inner: Any, outer: Any, expected: object, losses: object) -> None:
     """A mark behind a result stands behind its last part, where there is one."""
-    messages = called(*inner, cache=outer)
+    messages = call_and_result(*inner, cache=outer)
     assert expected == sent(MARKING, *messages)["messages"][-1]["content"]
     assert losses == lost(MARKING, *messages)
 
@@ -192,7 +194,7 @@ FLAGS = {
 @pytest.mark.parametrize(("inner", "type", "expected"), ERRORS)
 def test_an_error(target: str, inner: Any, type: Any, expected: str) -> None:
     """Where a result has no error flag its first text says that it is one, which is a hint."""
-    messages = called(*inner, is_error=True, error_type=type)
+    messages = call_and_result(*inner, is_error=True, error_type=type)
     payload = sent(target, *messages)
     result = payload["messages"][-1] if "messages" in payload else payload["input"][-1]
     assert expected == result.get("content", result.get("output"))
@@ -207,7 +209,7 @@ def test_an_error_with_a_picture() -> None:
         "detail": "auto",
     }
     outputs = [
-        sent("openai_responses", *called(*inner, is_error=True))["input"][-1]["output"]
+        sent("openai_responses", *call_and_result(*inner, is_error=True))["input"][-1]["output"]
         for inner in ((IMAGE, "x"), (IMAGE,))
     ]
     assert [
@@ -239,8 +241,10 @@ RECORDED_PARTS = [
 
 def test_recorded_texts_stay_parts() -> None:
     """Texts that were recorded as several parts come back to the byte, with marks and without."""
-    bare = [{key: one[key] for key in one if key not in MARK} for one in RECORDED_PARTS]
-    for parts in (RECORDED_PARTS, bare):
+    parts_without_marks = [
+        {key: part[key] for key in part if key not in MARK} for part in RECORDED_PARTS
+    ]
+    for parts in (RECORDED_PARTS, parts_without_marks):
         payload = {"messages": [{"role": "user", "content": parts}]}
         rendered = render(read_payload(payload, "openai"), model="gpt-6-sol")
         assert (payload, ()) == (rendered.payload(), reported(rendered))
@@ -267,8 +271,8 @@ def test_lists_of_texts(what: str) -> None:
     before = {"role": "assistant" if message["role"] == "user" else "user", "content": "q"}
     history = getattr(History, f"from_{target}")([before, message])
     payload = render(Timeline(history), provider=target).payload()
-    sent = next(iter(payload.values()))[-1]["content"]
-    assert ["a", "b"] == [one["text"] for one in sent]
+    parts = next(iter(payload.values()))[-1]["content"]
+    assert ["a", "b"] == [part["text"] for part in parts]
 
 
 def test_texts_of_merged_turns() -> None:
@@ -287,15 +291,15 @@ def test_texts_of_other_providers() -> None:
 
 def test_join_texts() -> None:
     """Written texts are joined, or with the setting stay parts; one alone is a string."""
-    written = Timeline(User(Text("a"), Text("b")), Assistant("c"))
-    joined = render(written, provider="openai").payload()["messages"]
-    apart = render(written, provider="openai", transformation={"join_texts": False})
+    prompt = Timeline(User(Text("a"), Text("b")), Assistant("c"))
+    joined = render(prompt, provider="openai").payload()["messages"]
+    apart = render(prompt, provider="openai", transformation={"join_texts": False})
     assert [{"role": "user", "content": "a\n\nb"}, {"role": "assistant", "content": "c"}] == joined
     assert [
         {"role": "user", "content": [part("a"), part("b")]},
         {"role": "assistant", "content": "c"},
     ] == apart.payload()["messages"]
     assert ["a", "b"] == [
-        apart.payload()["messages"][place.entry or 0]["content"][place.address[3]]["text"]
-        for place in apart.locations()[:2]
+        apart.payload()["messages"][location.entry or 0]["content"][location.address[3]]["text"]
+        for location in apart.locations()[:2]
     ]

@@ -12,10 +12,10 @@ BINDING = "claude-opus-5-5"
 FREE = "claude-opus-4-5"
 
 
-def think(number: int, *more: Any) -> Any:
+def think(number: int, *blocks: Any) -> Any:
     """Return an answer with signed reasoning before it."""
     block = ReasoningBlock(f"{number}.", "c2ln", origin="anthropic")
-    return say("assistant", block, *(more or (f"a{number}",)))
+    return say("assistant", block, *(blocks or (f"a{number}",)))
 
 
 U, V = say("user", "u"), say("user", "v")
@@ -68,20 +68,20 @@ def test_where_it_is_replayed(messages: Any, expected: list[str]) -> None:
     every = [f"{n}." for n in (1, 2, 3) if think(n) in messages or think(n, CALL) in messages]
     assert every == replayed(FREE, *messages)
     why = "grounding changed the content before it"
-    gone = len(every) - len(expected)
-    assert [("hint", "reasoning", why)] * gone == [
+    lost_count = len(every) - len(expected)
+    assert [("hint", "reasoning", why)] * lost_count == [
         loss for loss in lost(BINDING, *messages, tools=(LOOK_UP,)) if loss[1] == "reasoning"
     ]
 
 
 def test_what_a_budget_took() -> None:
     """Where a budget took something, none is replayed."""
-    said = (U, think(1), V)
-    assert [] == replayed(BINDING, *said, untrimmed_from=3)
+    messages = (U, think(1), V)
+    assert [] == replayed(BINDING, *messages, untrimmed_from=3)
     assert [("hint", "reasoning", "a budget changed the content before it")] == lost(
-        BINDING, *said, untrimmed_from=3
+        BINDING, *messages, untrimmed_from=3
     )
-    assert ["1."] == replayed(FREE, *said, untrimmed_from=3)
+    assert ["1."] == replayed(FREE, *messages, untrimmed_from=3)
 
 
 def test_unsigned() -> None:

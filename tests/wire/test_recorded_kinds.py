@@ -239,7 +239,7 @@ def test_every_reader(what: str) -> None:
     entries = {"gemini": "contents", "openai_responses": "input"}.get(provider, "messages")
     (message,) = read_payload({entries: recorded}, provider).messages
     read = [read_response(reply), message_of(events), message]
-    assert [expected] * 3 == [summary(it) for it in read]
+    assert [expected] * 3 == [summary(reading) for reading in read]
 
 
 @pytest.mark.parametrize("what", KINDS)
@@ -252,8 +252,8 @@ def test_it_goes_back(what: str) -> None:
         Timeline(User("q"), History([message]), *results, User("z")), provider=provider
     )
     assert rendered.payload()
-    named = [hint.what for hint in rendered.hints if hint.name == "unread_key"]
-    assert [f"key {place.rpartition('.')[2]!r}" for place in places] == named
+    hinted_keys = [hint.what for hint in rendered.hints if hint.name == "unread_key"]
+    assert [f"key {path.rpartition('.')[2]!r}" for path in places] == hinted_keys
 
 
 @pytest.mark.parametrize("what", KINDS)
@@ -399,8 +399,10 @@ def test_pieces_of_a_thought_with_a_reference() -> None:
     pieces = ([TEXT], [TEXT, reference], [TEXT], [TEXT])
     events = [chunk(content=[{"type": "thinking", "thinking": piece}]) for piece in pieces]
     long = {"type": "text", "text": "HiHi"}
-    thought = {"type": "thinking", "thinking": [long, reference, long]}
-    assert (UnknownBlock(thought, origin="openai"),) == message_of([*events, chunk("stop")]).content
+    thinking_part = {"type": "thinking", "thinking": [long, reference, long]}
+    assert (UnknownBlock(thinking_part, origin="openai"),) == message_of(
+        [*events, chunk("stop")]
+    ).content
 
 
 def _texts(message: Message) -> Iterator[tuple[str, str]]:
@@ -425,8 +427,8 @@ def test_nulls_that_a_request_needs() -> None:
     }
     keys = {"id": "r", "created_at": 0, "model": "gpt-5", "tools": [], "tool_choice": "auto"}
     reply = {**items(item), **keys, "parallel_tool_calls": True}
-    for form in (reply, Response.model_validate(reply)):
-        prompt = Timeline(User("q"), History([read_response(form)]), User("z"))
+    for recording in (reply, Response.model_validate(reply)):
+        prompt = Timeline(User("q"), History([read_response(recording)]), User("z"))
         assert item == render(prompt, provider="openai_responses").payload()["input"][1]
 
 
@@ -446,8 +448,8 @@ def test_nulls_of_citations() -> None:
     reply["usage"] = {"input_tokens": 1, "output_tokens": 1}
     message = read_response(Reply.model_validate(reply))
     prompt = Timeline(User("q"), History([message]), User("z"))
-    sent = render(prompt, provider="anthropic").payload()["messages"][1]["content"]
-    assert [{**TEXT, "citations": [cited]}] == sent
+    content = render(prompt, provider="anthropic").payload()["messages"][1]["content"]
+    assert [{**TEXT, "citations": [cited]}] == content
 
 
 def test_addresses_of_files() -> None:
@@ -460,7 +462,7 @@ def test_addresses_of_files() -> None:
         source: Any = prompt.messages[0].content[0]
         assert ("url", file["file_data"]) == (source.source.kind, source.source.value)
     rendered = render(read_payload({"messages": [chat_turn]}, "openai"), provider="openai")
-    assert [("content", "document block")] == [(it.kind, it.what) for it in rendered.losses]
+    assert [("content", "document block")] == [(loss.kind, loss.what) for loss in rendered.losses]
     assert "base64" not in str(rendered.payload())
     elsewhere = render(read_payload({"messages": [chat_turn]}, "openai"), provider="anthropic")
     assert "https://example.org/d.pdf" in str(elsewhere.payload())

@@ -254,15 +254,18 @@ def test_the_author_wins() -> None:
     }
     prompt = read_payload(payload, "openai")
     chosen = render(prompt, provider="openai", tool_choice="required").payload()
-    written = attrs.evolve(prompt, output=OutputSchema(SCHEMA, "a"), tool_choice="g")
-    sent = render(written, provider="openai").payload()
+    authors_prompt = attrs.evolve(prompt, output=OutputSchema(SCHEMA, "a"), tool_choice="g")
+    written_payload = render(authors_prompt, provider="openai").payload()
     assert ("required", {"type": "json_object"}) == (
         chosen["tool_choice"],
         chosen["response_format"],
     )
-    form = {"type": "json_schema", "json_schema": {**FORM, "strict": True}}
-    named = {"type": "function", "function": {"name": "g"}}
-    assert (named, form) == (sent["tool_choice"], sent["response_format"])
+    response_format = {"type": "json_schema", "json_schema": {**FORM, "strict": True}}
+    expected_choice = {"type": "function", "function": {"name": "g"}}
+    assert (expected_choice, response_format) == (
+        written_payload["tool_choice"],
+        written_payload["response_format"],
+    )
 
 
 def test_written_settings_stay() -> None:
@@ -300,10 +303,12 @@ TOOLS: dict[str, tuple[str, dict[str, Any], Any, str]] = {
 def test_tools_of_others(what: str) -> None:
     """A tool without a name or a type is read, and goes back as it came."""
     provider, tool, name, hint = TOOLS[what]
-    asked = {"anthropic": BLOCKS, "openai_responses": ITEMS, "bedrock": TURNS}.get(provider, ASKED)
-    payload = {**asked, "tools": [tool]}
+    messages = {"anthropic": BLOCKS, "openai_responses": ITEMS, "bedrock": TURNS}.get(
+        provider, ASKED
+    )
+    payload = {**messages, "tools": [tool]}
     if provider == "bedrock":
-        payload = {**asked, "toolConfig": {"tools": [tool]}}
+        payload = {**messages, "toolConfig": {"tools": [tool]}}
     prompt = read_payload(payload, provider)
     rendered = render(prompt, provider=provider)
     losses = [f"{hint.kind}: {hint.what}: {hint.why}" for hint in rendered.hints]
@@ -319,8 +324,8 @@ def test_a_function_without_a_type_elsewhere() -> None:
     _, tool, _, _ = TOOLS["without a type"]
     prompt = read_payload({**ASKED, "tools": [tool]}, "openai_compatible")
     rendered = render(prompt, provider="anthropic")
-    sent = [{"name": "f", "description": "d", "input_schema": SCHEMA}]
-    assert (sent, ()) == (rendered.payload()["tools"], reported(rendered))
+    expected = [{"name": "f", "description": "d", "input_schema": SCHEMA}]
+    assert (expected, ()) == (rendered.payload()["tools"], reported(rendered))
 
 
 def test_one_object_of_tools() -> None:
@@ -344,7 +349,9 @@ def test_a_stored_conversation(key: str) -> None:
     assert {"input": [OUTPUT], "instructions": "Be brief."} == rendered.payload()
     assert ["needed_key"] == [hint.name for hint in rendered.hints]
     elsewhere = render(prompt, provider="anthropic").losses
-    assert [("content", "the conversation before")] == [(it.kind, it.what) for it in elsewhere]
+    assert [("content", "the conversation before")] == [
+        (loss.kind, loss.what) for loss in elsewhere
+    ]
 
 
 LATER: dict[str, list[Any]] = {
@@ -393,8 +400,8 @@ def test_what_a_program_called() -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
     items = [{"role": "user", "content": "q"}, {**call, "caller": caller}]
     prompt = Timeline(History.from_openai_responses(items), ToolMessage("c1", "done"))
-    sent = render(prompt, provider="openai_responses").payload()["input"][-1]
-    assert {**OUTPUT, "output": "done", "caller": caller} == sent
+    last_item = render(prompt, provider="openai_responses").payload()["input"][-1]
+    assert {**OUTPUT, "output": "done", "caller": caller} == last_item
 
 
 def test_pairing_can_be_left_alone() -> None:

@@ -177,13 +177,13 @@ def test_annotations_without_a_text() -> None:
     """The annotations of an answer that has no text are kept on its message."""
     message = read_response(chat(annotations=[{"a": 1}], tool_calls=[FUNCTION_CALL]))
     assert [*message.extra] == ["annotations"]
-    thought = {"type": "thinking", "thinking": "t"}
-    parts = [{"type": "text", "text": "a"}, thought]
+    thinking_part = {"type": "thinking", "thinking": "t"}
+    parts = [{"type": "text", "text": "a"}, thinking_part]
     text, *_ = read_response(chat(annotations=[{"a": 1}], content=parts)).content
     assert text.type == "text"
     assert "annotations" in text.extra
-    bare = read_response(chat(annotations=[{"a": 1}], content=[thought]))
-    assert [*bare.extra] == ["annotations"]
+    without_text = read_response(chat(annotations=[{"a": 1}], content=[thinking_part]))
+    assert [*without_text.extra] == ["annotations"]
 
 
 def test_a_choice_beside_a_tool_without_a_type() -> None:
@@ -208,7 +208,9 @@ def test_strict_that_nobody_wrote(target: str) -> None:
 
 def test_three_answers_side_by_side() -> None:
     """All answers are sent, each as a turn."""
-    turns = [{"role": "assistant", "content": [{"type": "text", "text": it}]} for it in "abc"]
+    turns = [
+        {"role": "assistant", "content": [{"type": "text", "text": letter}]} for letter in "abc"
+    ]
     payload = {"messages": [{"role": "user", "content": [{"type": "text", "text": "q"}]}, *turns]}
     rendered = render(read_payload(payload, "anthropic"), provider="anthropic")
     assert (payload, ()) == (rendered.to_anthropic(), reported(rendered))
@@ -218,8 +220,14 @@ def test_a_choice_of_a_renamed_tool() -> None:
     """A choice that names a tool whose name the target refuses names it as the tool is sent."""
     choice = {"type": "function", "function": {"name": "a.b"}}
     payload = {"messages": [ASK], "tools": [FUNCTION], "tool_choice": choice}
-    sent = render(read_payload(payload, "openai_compatible"), provider="openai").payload()
-    assert sent["tools"][0]["function"]["name"] == sent["tool_choice"]["function"]["name"] == "a_b"
+    rendered_payload = render(
+        read_payload(payload, "openai_compatible"), provider="openai"
+    ).payload()
+    assert (
+        rendered_payload["tools"][0]["function"]["name"]
+        == rendered_payload["tool_choice"]["function"]["name"]
+        == "a_b"
+    )
 
 
 def test_a_choice_of_a_missing_tool() -> None:
@@ -232,8 +240,10 @@ def test_a_choice_of_a_missing_tool() -> None:
 def test_a_choice_in_the_words_of_another_server() -> None:
     """Mistral's ``any`` is ``required`` for OpenAI."""
     payload = {"messages": [ASK], "tools": [FUNCTION], "tool_choice": "any"}
-    sent = render(read_payload(payload, "openai_compatible"), provider="openai").payload()
-    assert sent["tool_choice"] == "required"
+    rendered_payload = render(
+        read_payload(payload, "openai_compatible"), provider="openai"
+    ).payload()
+    assert rendered_payload["tool_choice"] == "required"
 
 
 @pytest.mark.parametrize("kind", ["function", "", None])
@@ -249,15 +259,15 @@ def test_a_long_history_with_joined_texts_and_without() -> None:
     turn = User(Text("a"), Text("b"))
     history = [Message("user", "q"), Message("assistant", "r")] * 120
 
-    def sent(*, join_texts: bool) -> object:
+    def payload_content(*, join_texts: bool) -> object:
         settings = {"join_texts": join_texts}
         prompt = Timeline(History(history), turn)
         return render(prompt, provider="openai", transformation=settings).payload()["messages"][-1]
 
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     for _ in range(2):
-        assert sent(join_texts=True) == {"role": "user", "content": "a\n\nb"}
-        assert sent(join_texts=False) == {"role": "user", "content": parts}
+        assert payload_content(join_texts=True) == {"role": "user", "content": "a\n\nb"}
+        assert payload_content(join_texts=False) == {"role": "user", "content": parts}
 
 
 # Replies.
@@ -468,10 +478,10 @@ def test_tokens_of_a_compaction_in_a_stream() -> None:
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage},
         {"type": "message_stop"},
     ]
-    whole = read_response(answer_of_claude(begin, stop_reason="end_turn", usage=usage))
-    assert whole.token_usage == message_of(events).token_usage
-    assert whole.token_usage is not None
-    assert (whole.token_usage["input"], whole.token_usage["output"]) == (110, 25)
+    complete = read_response(answer_of_claude(begin, stop_reason="end_turn", usage=usage))
+    assert complete.token_usage == message_of(events).token_usage
+    assert complete.token_usage is not None
+    assert (complete.token_usage["input"], complete.token_usage["output"]) == (110, 25)
 
 
 def test_an_output_that_comes_empty_at_the_end() -> None:

@@ -224,16 +224,16 @@ def test_what_is_no_tool(tool: Any, what: str, fix: str) -> None:
 
 def test_a_dump_of_an_object() -> None:
     """An object is read as what it dumps: JSON by the names of the wire, and without its nulls."""
-    asked: list[dict[str, Any]] = []
+    dump_options: list[dict[str, Any]] = []
 
     def dump(**options: Any) -> dict[str, Any]:
-        asked.append(options)
+        dump_options.append(options)
         return {"role": "user", "content": []}
 
-    found = kinds("anthropic", [SimpleNamespace(model_dump=dump)])
-    assert [("user", "recorded", ())] == found
+    refusals = kinds("anthropic", [SimpleNamespace(model_dump=dump)])
+    assert [("user", "recorded", ())] == refusals
     options = {"mode": "json", "exclude_none": True, "by_alias": True, "warnings": False}
-    assert [options] == asked
+    assert [options] == dump_options
 
 
 def test_an_object_that_dumps_itself() -> None:

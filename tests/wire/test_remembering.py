@@ -40,10 +40,10 @@ def ends(*conversations: Any, **sizes: int) -> list[int]:
     return [len(passage.messages) for passage in memory.write_caches.values()]
 
 
-def with_one(place: int, message: Message, length: int = 200) -> list[Message]:
+def with_one(index: int, message: Message, length: int = 200) -> list[Message]:
     """Return a conversation with another message in one place."""
-    said = plain(length)
-    return [*said[:place], message, *said[place + 1 :]]
+    messages = plain(length)
+    return [*messages[:index], message, *messages[index + 1 :]]
 
 
 NOW = say("user", "Noon.", kind="request")
@@ -90,11 +90,11 @@ def test_when_there_is_another_passage(lengths: Any, expected: list[int]) -> Non
 
     One that goes on from the first of them in another way has one more.
     """
-    said = plain(600)
-    assert expected == ends(*(said[:length] for length in lengths))
+    messages = plain(600)
+    assert expected == ends(*(messages[:length] for length in lengths))
 
 
-def made(message: Message) -> Message:
+def made_for_request(message: Message) -> Message:
     """Return a message as it is made for one request."""
     origins: Any = (("user", 0, None, NO_DETAILS, ()),)
     return Message(message.role, message.content, kind=message.kind, origins=origins)
@@ -112,8 +112,11 @@ def made(message: Message) -> Message:
 )
 def test_a_message_of_the_conversation(made_for_it: range, expected: list[int]) -> None:
     """A passage hangs on a message that belongs to a conversation, and there is none without."""
-    said = [made(one) if n in made_for_it else one for n, one in enumerate(plain(200))]
-    assert expected == ends(said)
+    messages = [
+        made_for_request(message) if n in made_for_it else message
+        for n, message in enumerate(plain(200))
+    ]
+    assert expected == ends(messages)
 
 
 @pytest.mark.parametrize(
@@ -127,25 +130,29 @@ def test_a_message_of_the_conversation(made_for_it: range, expected: list[int]) 
 )
 def test_a_message_that_stands_elsewhere(again: Any, expected: list[int]) -> None:
     """A passage hangs on no message that stands in it too: of four one has to be another."""
-    said, same = plain(200), say("user", "Go on.")
-    said = [same if n == 10 or n in again else one for n, one in enumerate(said)]
-    assert expected == ends(said)
+    messages, repeated = plain(200), say("user", "Go on.")
+    messages = [
+        repeated if n == 10 or n in again else message for n, message in enumerate(messages)
+    ]
+    assert expected == ends(messages)
 
 
 def test_what_goes_with_a_conversation() -> None:
     """A passage goes with the message that it hangs on, and no other does."""
-    memory, said = Memory(least=0, long=0, newest=1, growth=1), [plain(9), plain(9)]
-    for messages in said:
+    memory, conversations = Memory(min_messages=0, long=0, newest=1, growth=1), [plain(9), plain(9)]
+    for messages in conversations:
         Written(Prompt(tuple(messages)), CLAUDE, memory)
-    kept = len(memory.write_caches)
+    write_count = len(memory.write_caches)
     del messages
-    (gone, other) = said
+    (dropped, other) = conversations
     anchor, first = other[8], other[0]
-    said.clear()
-    del gone, other
+    conversations.clear()
+    del dropped, other
     gc.collect()
-    left = [(passage.anchor(), passage.messages[0]) for passage in memory.write_caches.values()]
-    assert (2, [(anchor, first)]) == (kept, left)
+    remaining = [
+        (passage.anchor(), passage.messages[0]) for passage in memory.write_caches.values()
+    ]
+    assert (2, [(anchor, first)]) == (write_count, remaining)
 
 
 class Letters:
@@ -158,21 +165,27 @@ class Letters:
 
 def test_what_was_counted_goes_along() -> None:
     """A longer passage knows what each of two counters counted of the one it goes on from."""
-    memory, said, (one, other) = Memory(), plain(300), (Letters(), Letters())
-    first = Written(Prompt(tuple(said[:240])), CLAUDE, memory)
-    first.tally(one)
-    first.tally(other)
-    Written(Prompt(tuple(said)), CLAUDE, memory).tally(one)
+    memory, messages, (counter_a, second) = Memory(), plain(300), (Letters(), Letters())
+    first = Written(Prompt(tuple(messages[:240])), CLAUDE, memory)
+    first.tally(counter_a)
+    first.tally(second)
+    Written(Prompt(tuple(messages)), CLAUDE, memory).tally(counter_a)
     counted = [passage.counted for passage in memory.write_caches.values()]
-    assert [[other, one], [one, other]] == [[counter for counter, _ in each] for each in counted]
+    assert [[second, counter_a], [counter_a, second]] == [
+        [counter for counter, _ in row] for row in counted
+    ]
 
 
 def test_only_near_what_is_known() -> None:
     """A passage is longer than the one it goes on from."""
-    said = plain(100)
-    for_it = [made(one) if n > 20 else one for n, one in enumerate(said)]
-    assert [20] == ends(said[:21], for_it[:24], least=0, long=0, newest=1, growth=1)
-    assert [20, 23] == ends(said[:21], said[:24], least=0, long=0, newest=1, growth=1)
+    messages = plain(100)
+    for_request = [
+        made_for_request(message) if n > 20 else message for n, message in enumerate(messages)
+    ]
+    assert [20] == ends(messages[:21], for_request[:24], min_messages=0, long=0, newest=1, growth=1)
+    assert [20, 23] == ends(
+        messages[:21], messages[:24], min_messages=0, long=0, newest=1, growth=1
+    )
 
 
 # What a passage holds for.
@@ -184,13 +197,13 @@ ASKED = say("assistant", CALL)
 Beginning = tuple[Message, ...]
 
 
-def beginnings(one: Any, *others: Any, role: Any = "user") -> list[tuple[Beginning, Beginning]]:
+def beginnings(first: Any, *further: Any, role: Any = "user") -> list[tuple[Beginning, Beginning]]:
     """Return a beginning with one block, and others with another block in its place."""
     return [
         tuple(
             (ASKED, say(role, block)) if role == "tool" else (say(role, block),) for block in pair
         )  # type: ignore[misc]
-        for pair in ((one, other) for other in others)
+        for pair in ((first, other) for other in further)
     ]
 
 
@@ -258,7 +271,7 @@ DIFFERENT: list[tuple[Beginning, Beginning]] = [
 
 def eager() -> Memory:
     """Return a memory that keeps whatever it can."""
-    return Memory(least=0, long=0, newest=1, growth=1)
+    return Memory(min_messages=0, long=0, newest=1, growth=1)
 
 
 def came_to(prompt: Prompt, target: str, memory: Memory | None) -> Any:
@@ -267,8 +280,8 @@ def came_to(prompt: Prompt, target: str, memory: Memory | None) -> Any:
         facts = FACTS[target]
         payload, losses = TARGETS[str(facts.provider)].write(prompt, facts)
     else:
-        written = Written(prompt, FACTS[target], memory)
-        payload, losses = written.payload(), written.losses
+        written_payload = Written(prompt, FACTS[target], memory)
+        payload, losses = written_payload.payload(), written_payload.losses
     return payload, [(loss, id(loss.message)) for loss in losses]
 
 
@@ -301,13 +314,13 @@ def test_another_beginning(target: str) -> None:
 def test_an_equal_beginning(target: str) -> None:
     """What an equal message loses is of the one that stands there now, and all else is the same."""
     rest = tuple(plain(8))
-    known = [one for pair in DIFFERENT for one in pair]
-    again = [tuple(message.replace() for message in one) for one in known]
+    beginnings_of_pairs = [one for pair in DIFFERENT for one in pair]
+    again = [tuple(message.replace() for message in one) for one in beginnings_of_pairs]
     assert [] == differing(
         target,
         [
             (Prompt((*one, *rest)), Prompt((*other, *rest, say("user", "New."))))
-            for one, other in zip(known, again, strict=True)
+            for one, other in zip(beginnings_of_pairs, again, strict=True)
         ],
     )
 
@@ -318,9 +331,9 @@ THOUGHT = say("assistant", ReasoningBlock("Hm.", "c2ln", origin="anthropic"), "a
 @every_dialect
 def test_another_request(target: str) -> None:
     """What stands around a conversation changes what it is written as."""
-    said = (say("user", "u"), THOUGHT, say("assistant", call("c.1", "t.1")), answer("c.1", "x"))
+    messages = (say("user", "u"), THOUGHT, say("assistant", call("c.1", "t.1")), answer("c.1", "x"))
     rest = tuple(plain(8))
-    both = (*said, *rest)
+    both = (*messages, *rest)
     tools = (ToolDefinition("t_1", input_schema={"type": "object"}),)
     developer = (say("developer", "d"), *both)
     assert [] == differing(
@@ -333,7 +346,7 @@ def test_another_request(target: str) -> None:
             (Prompt(both), Prompt((*both, say("user", "New."), NOW))),
             (Prompt((*both, NOW)), Prompt((*both, say("user", "New.")))),
             (Prompt(developer), Prompt((*developer, say("user", "New.")))),
-            (Prompt(both), Prompt(said)),
+            (Prompt(both), Prompt(messages)),
             (Prompt(both), Prompt(both[:-1])),
             (Prompt(both), Prompt(both)),
         ],
@@ -384,14 +397,15 @@ def tail(payload: Any, count: int) -> list[tuple[str, ...]]:
 
 
 def _words(block: Any) -> str:
-    said = block.get("text") or block.get("id") or block.get("tool_use_id")
-    return f"{said}*" if "cache_control" in block else str(said)
+    words = block.get("text") or block.get("id") or block.get("tool_use_id")
+    return f"{words}*" if "cache_control" in block else str(words)
 
 
 def test_growing() -> None:
     """However a conversation goes on, the last turns are those of its last messages."""
     trees = [
-        Timeline(System(Section("rules", "Be kind.")), History([*LONG, *more])) for more, _ in STEPS
+        Timeline(System(Section("rules", "Be kind.")), History([*LONG, *further]))
+        for further, _ in STEPS
     ]
     assert [expected for _, expected in STEPS] == [
         tail(
@@ -420,13 +434,13 @@ def test_whose_loss_it_is() -> None:
 def test_a_payload_is_its_own() -> None:
     """Whatever is done to a payload, at any depth, the next one is as it was."""
     deep = "[" * 600 + "]" * 600
-    said = (
+    turns = (
         say("user", "u", IMAGE),
         say("assistant", call("c", "t", '{"a": [[{"b": [1, {"c": [2]}]}]], "d": {"e": [{}]}}')),
         say("tool", ToolResultBlock("c", (TextBlock("x"), IMAGE))),
     )
     nested = (say("assistant", call("d", "t", f'{{"a": {deep}}}')), answer("d", "x"))
-    for messages in ((*said, *LONG), (*said, *LONG, say("user", "u"), *nested)):
+    for messages in ((*turns, *LONG), (*turns, *LONG, say("user", "u"), *nested)):
         for target, facts in FACTS.items():
             memory = Memory()
             first = Written(Prompt(messages), facts, memory)

@@ -49,33 +49,33 @@ def sent_tool(schema: Schema, target: str, *, strict: bool) -> tuple[Schema, boo
     payload: Any = rendered.payload()
     if "toolConfig" in payload:
         function = payload["toolConfig"]["tools"][0]["toolSpec"]
-        found = function["inputSchema"]["json"]
+        payload_schema = function["inputSchema"]["json"]
     elif "config" in payload:
         function = payload["config"]["tools"][0]["function_declarations"][0]
-        found = function["parameters_json_schema"]
+        payload_schema = function["parameters_json_schema"]
     else:
         function = payload["tools"][0].get("function", payload["tools"][0])
-        found = function.get("parameters", function.get("input_schema"))
-    return found, function.get("strict") is True, function["description"], rendered
+        payload_schema = function.get("parameters", function.get("input_schema"))
+    return payload_schema, function.get("strict") is True, function["description"], rendered
 
 
 def sent_output(schema: Schema, target: str) -> tuple[Schema | None, bool, str, Rendered]:
     """Return the schema of the answer as a setting, ``None`` where it is text; if it is strict."""
     rendered = render(Timeline(Output(schema), User("q")), **TARGETS[target])
     payload: Any = rendered.payload()
-    form = payload.get("response_format", payload.get("text", {}).get("format"))
-    if form is not None:
-        form = form.get("json_schema", form)
-        return form["schema"], form.get("strict") is True, "", rendered
+    output_format = payload.get("response_format", payload.get("text", {}).get("format"))
+    if output_format is not None:
+        output_format = output_format.get("json_schema", output_format)
+        return output_format["schema"], output_format.get("strict") is True, "", rendered
     if "outputConfig" in payload:
         text = payload["outputConfig"]["textFormat"]["structure"]["jsonSchema"]["schema"]
         return json.loads(text), True, "", rendered
-    found = payload.get("output_config", {}).get("format", {}).get("schema")
-    found = payload.get("config", {}).get("response_json_schema", found)
-    return found, found is not None, "", rendered
+    payload_schema = payload.get("output_config", {}).get("format", {}).get("schema")
+    payload_schema = payload.get("config", {}).get("response_json_schema", payload_schema)
+    return payload_schema, payload_schema is not None, "", rendered
 
 
-def told(rendered: Rendered) -> str:
+def hints_text(rendered: Rendered) -> str:
     """Return what the losses say."""
     return "".join(map(str, rendered.hints))
 
@@ -136,17 +136,17 @@ def test_tools(target: str, strict: bool) -> None:
     """A tool never fails, is sent in words that are taken, and one hint names what changed."""
 
     def wrong(name: str) -> str:
-        found, is_strict, description, rendered = sent_tool(ALL[name], target, strict=strict)
-        words = refused_words(found, target, strict=is_strict, is_tool=True)
-        hints = [it for it in rendered.hints if it.name in ("tool_schema", "strict_schema")]
-        changed = unequal_schema(ALL[name], found)
+        sent_schema, is_strict, description, rendered = sent_tool(ALL[name], target, strict=strict)
+        words = refused_words(sent_schema, target, strict=is_strict, is_tool=True)
+        hints = [hint for hint in rendered.hints if hint.name in ("tool_schema", "strict_schema")]
+        changed = unequal_schema(ALL[name], sent_schema)
         if words or len(hints) > 1:
             return f"refused {words}, {len(hints)} hints"
         # These mean the same: properties for a template, definitions in the place of references.
         is_alike = target in ("template", "nova") or name == "Tree"
         if changed and not hints and not is_alike:
-            return f"not told: {found}"
-        return unfaithful(ALL[name], found, f"{told(rendered)}{description}")
+            return f"not told: {sent_schema}"
+        return unfaithful(ALL[name], sent_schema, f"{hints_text(rendered)}{description}")
 
     assert [] == failures(ALL, wrong)
 
@@ -157,18 +157,18 @@ def test_outputs(target: str) -> None:
     schemas = {name: schema for name, schema in ALL.items() if "root" not in name}
 
     def wrong(name: str) -> str:
-        found, is_strict, _, rendered = sent_output(schemas[name], target)
+        sent_schema, is_strict, _, rendered = sent_output(schemas[name], target)
         if [loss for loss in rendered.losses if loss.kind == "content"]:
             return f"lost: {rendered.losses}"
-        if found is None:
+        if sent_schema is None:
             text = rendered.messages[0].text.partition("\n\n")[2]
-            same = json.loads(text) == json.loads(json.dumps(schemas[name]))
-            return "" if same and "prompted_output" in str(rendered.hints) else "not prompted"
-        words = refused_words(found, target, strict=is_strict, is_tool=False)
-        hints = [it for it in rendered.hints if it.what == "the output schema"]
+            is_equal = json.loads(text) == json.loads(json.dumps(schemas[name]))
+            return "" if is_equal and "prompted_output" in str(rendered.hints) else "not prompted"
+        words = refused_words(sent_schema, target, strict=is_strict, is_tool=False)
+        hints = [hint for hint in rendered.hints if hint.what == "the output schema"]
         if words or len(hints) > 1:
             return f"refused {words}, {len(hints)} hints"
-        return unfaithful(schemas[name], found, told(rendered))
+        return unfaithful(schemas[name], sent_schema, hints_text(rendered))
 
     assert [] == failures(schemas, wrong)
 
@@ -194,8 +194,8 @@ KEYS = holding({"type": "object", "additionalProperties": {"type": "string"}})
 @pytest.mark.parametrize("target", ["anthropic", "bedrock claude", "bedrock qwen"])
 def test_objects_of_any_keys(target: str) -> None:
     """One that is closed could only be empty: it is not strict, and an answer is text."""
-    found, _, _, rendered = sent_output(KEYS, target)
-    assert (None, "prompted") == (found, rendered.output_mode)
+    sent_schema, _, _, rendered = sent_output(KEYS, target)
+    assert (None, "prompted") == (sent_schema, rendered.output_mode)
     schema, is_strict, _, _ = sent_tool(KEYS, target, strict=True)
     assert (KEYS, False) == (schema, is_strict)
 
@@ -207,7 +207,7 @@ def closed_with(properties: int) -> Schema:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "form", "held"),
+    ("sizes", "cut", "held"),
     [
         ([0] * 20, None, 20),
         ([0] * 21, None, 20),
@@ -217,25 +217,25 @@ def closed_with(properties: int) -> Schema:
         ([20, 5, 0], 4, 2),
     ],
 )
-def test_the_strict_tools_of_a_request(sizes: list[int], form: int | None, held: int) -> None:
+def test_the_strict_tools_of_a_request(sizes: list[int], cut: int | None, held: int) -> None:
     """Claude has limits for all strict schemas together: tools above these are not strict."""
     strict = {"strict": True}
     tools = [
         Tool(ToolDefinition(f"t{number}", "d", closed_with(size), extra=strict))
         for number, size in enumerate(sizes)
     ]
-    forms = [] if form is None else [Output(closed_with(form))]
+    forms = [] if cut is None else [Output(closed_with(cut))]
     rendered = render(Timeline(*tools, *forms, User("q")), model="claude-opus-5-5")
-    sent: Any = rendered.to_anthropic()["tools"]
-    assert held == sum(tool.get("strict", False) for tool in sent)
-    assert (held < len(sizes)) is ("strict schemas of a request" in told(rendered))
+    payload_tools: Any = rendered.to_anthropic()["tools"]
+    assert held == sum(tool.get("strict", False) for tool in payload_tools)
+    assert (held < len(sizes)) is ("strict schemas of a request" in hints_text(rendered))
 
 
 def test_words_inside_not() -> None:
     """A word that is left out inside ``not`` would refuse everything: all of it is described."""
     schema = holding({"type": "number", "not": {"exclusiveMinimum": 5}})
-    found, _, _, _ = sent_tool(schema, "gemini", strict=False)
-    part = found["properties"]["a"]
+    sent_schema, _, _, _ = sent_tool(schema, "gemini", strict=False)
+    part = sent_schema["properties"]["a"]
     assert {"type": "number", "description": '{not: {"exclusiveMinimum": 5}}'} == part
 
 
@@ -244,15 +244,15 @@ def test_words_inside_not() -> None:
 def test_a_root_that_is_a_reference(target: str, key: str) -> None:
     """It is followed, so that the model sees the properties."""
     schema = {"$ref": f"#/{key}/A", key: {"A": holding({"type": "string"})}}
-    found, _, _, _ = sent_tool(schema, target, strict=False)
-    assert ("object", {"a": {"type": "string"}}) == (found["type"], found["properties"])
+    sent_schema, _, _, _ = sent_tool(schema, target, strict=False)
+    assert ("object", {"a": {"type": "string"}}) == (sent_schema["type"], sent_schema["properties"])
 
 
 def test_words_in_tuples() -> None:
     """Those of items that are a list are found, too."""
     schema = holding({"type": "array", "items": [{"type": "integer", "exclusiveMinimum": 1}]})
-    found, _, _, _ = sent_tool(schema, "gemini", strict=False)
-    (item,) = found["properties"]["a"]["items"]
+    sent_schema, _, _, _ = sent_tool(schema, "gemini", strict=False)
+    (item,) = sent_schema["properties"]["a"]["items"]
     assert {"type": "integer", "description": "{exclusiveMinimum: 1}"} == item
 
 
@@ -262,8 +262,8 @@ def test_a_reference_to_a_property() -> None:
         "properties": {"a": {"type": "string"}, "b": {"$ref": "#/properties/a"}},
         "required": ["a", "b"],
     }
-    found, is_strict, _, _ = sent_tool(schema, "openai", strict=True)
-    assert (schema, False) == (found, is_strict)
+    sent_schema, is_strict, _, _ = sent_tool(schema, "openai", strict=True)
+    assert (schema, False) == (sent_schema, is_strict)
 
 
 def test_long_chains_of_definitions() -> None:
@@ -300,8 +300,8 @@ def values_of(schema: Any, random: Random, root: Schema, depth: int = 0) -> Any:
     if kind == "object" or "properties" in schema:
         properties = schema.get("properties", {})
         names = [name for name in properties if random.random() < 0.9]
-        made = {name: values_of(properties[name], random, root, depth + 1) for name in names}
-        return made | ({"x1": 1} if random.random() < 0.2 else {})
+        values = {name: values_of(properties[name], random, root, depth + 1) for name in names}
+        return values | ({"x1": 1} if random.random() < 0.2 else {})
     if kind == "array":
         items = schema.get("items", schema.get("prefixItems", [{}])[0])
         return [values_of(items, random, root, depth + 1) for _ in range(random.randrange(4))]
@@ -334,10 +334,10 @@ def refused_values(text: str) -> list[tuple[Any, set[str]]]:
 
 def unfaithful(before: Schema, after: Schema, hints: str) -> str:
     """Return a value that the sent schema takes, and the original refuses for an untold word."""
-    sent = Draft202012Validator(after)
+    validator = Draft202012Validator(after)
     for value, words in refused_values(json.dumps(before)):
         is_told = "'$ref'" in hints or any(repr(word) in hints for word in words)
-        if not is_told and sent.is_valid(value):
+        if not is_told and validator.is_valid(value):
             return f"{value} is taken, and breaks {words}"
     return ""
 
@@ -351,14 +351,14 @@ def test_what_was_refused(name: str) -> None:
     case = REFUSED[name]
     schema = json.loads(case["schema"])
     if case["use"] == "output":
-        found, _, _, rendered = sent_output(schema, case["target"])
+        sent_schema, _, _, rendered = sent_output(schema, case["target"])
     else:
         strict = case["use"] == "strict tool"
-        found, is_strict, _, rendered = sent_tool(schema, case["target"], strict=strict)
+        sent_schema, is_strict, _, rendered = sent_tool(schema, case["target"], strict=strict)
         if strict and not is_strict:
-            found = {}
+            sent_schema = {}
     assert case["source"]
-    assert case["word"] not in {word for word, _, _ in words_of(found or {})}
+    assert case["word"] not in {word for word, _, _ in words_of(sent_schema or {})}
     assert rendered.hints or case["word"] == "$defs"
 
 
@@ -369,7 +369,9 @@ def structure(schema: Any) -> Any:
     """Return a schema without its texts: what is described may be said in other words."""
     if isinstance(schema, dict):
         parts = {key: structure(value) for key, value in schema.items() if key not in TEXTS}
-        return {key: sorted(it, key=str) if key == "required" else it for key, it in parts.items()}
+        return {
+            key: sorted(part, key=str) if key == "required" else part for key, part in parts.items()
+        }
     return [structure(item) for item in schema] if isinstance(schema, list) else schema
 
 
@@ -399,8 +401,8 @@ def test_as_the_sdk_of_anthropic() -> None:
 
     def wrong(name: str) -> str:
         theirs = structure(transform(deepcopy(WITH_TYPES[name])))
-        ours = structure(fitted(WITH_TYPES[name], all_rules()["claude_strict"]).schema)
-        return "" if theirs == ours else f"{theirs} {ours}"
+        fitted_schema = structure(fitted(WITH_TYPES[name], all_rules()["claude_strict"]).schema)
+        return "" if theirs == fitted_schema else f"{theirs} {fitted_schema}"
 
     assert [] == failures(WITH_TYPES.keys() - without, wrong)
 
@@ -418,7 +420,7 @@ def test_as_the_sdk_of_anthropic() -> None:
 )
 def test_as_pydantic_ai(rules: str, module: str, transformer: str, apart: set[str]) -> None:
     """Pydantic AI writes the same words, where a schema can be strict."""
-    made = getattr(import_module(f"pydantic_ai.{module}"), transformer)
+    transformer_class = getattr(import_module(f"pydantic_ai.{module}"), transformer)
     strict = None if rules == "gemini_all" else True
     # It types a constant for Gemini, and describes every format, which Gemini's own documents list.
     untyped = {"const", "format", "uri", "Tags", "another format", "fetch"}
@@ -428,9 +430,13 @@ def test_as_pydantic_ai(rules: str, module: str, transformer: str, apart: set[st
         fit = fitted(WITH_TYPES[name], all_rules()[rules])
         if fit.why_open:
             return ""
-        theirs = structure(made(deepcopy(WITH_TYPES[name]), strict=strict).walk())
-        ours = structure(fit.schema)
-        return "" if closed_alike(theirs) == closed_alike(ours) else f"{theirs} {ours}"
+        theirs = structure(transformer_class(deepcopy(WITH_TYPES[name]), strict=strict).walk())
+        fitted_schema = structure(fit.schema)
+        return (
+            ""
+            if closed_alike(theirs) == closed_alike(fitted_schema)
+            else f"{theirs} {fitted_schema}"
+        )
 
     assert [] == failures(WITH_TYPES.keys() - without, wrong)
 
@@ -440,7 +446,9 @@ def closed_alike(schema: Any) -> Any:
     if isinstance(schema, dict):
         closing = ("required", "additionalProperties")
         return {
-            key: closed_alike(it) for key, it in schema.items() if key not in closing and it != {}
+            key: closed_alike(part)
+            for key, part in schema.items()
+            if key not in closing and part != {}
         }
     return [closed_alike(item) for item in schema] if isinstance(schema, list) else schema
 

@@ -88,36 +88,36 @@ def check(name: str, messages: list[Json]) -> None:
     history = History.from_openai(messages, origin=name)
     prompt = Timeline(System("Base."), Developer("First."), history, Developer("Plan."), User("z"))
     result = render(prompt, provider=name)
-    sent = result.to_openai()["messages"]
-    json.dumps(sent).encode("utf-8")
+    payload_messages = result.to_openai()["messages"]
+    json.dumps(payload_messages).encode("utf-8")
     again = render(read_payload(result.payload(), name), provider=name).payload()
     if result.facts.reasoning_back != "turn":
         assert result.payload() == again
-    check_roles(result, sent)
-    check_calls(result, sent)
+    check_roles(result, payload_messages)
+    check_calls(result, payload_messages)
     check_texts(messages, result)
 
 
-def check_roles(result: Rendered, sent: list[Json]) -> None:
+def check_roles(result: Rendered, messages: list[Json]) -> None:
     """Check the order of the roles, and the contents that are lists."""
-    facts, roles = result.facts, [entry["role"] for entry in sent]
+    facts, roles = result.facts, [entry["role"] for entry in messages]
     head = next(n for n, role in enumerate(roles) if role not in ("system", "developer"))
     assert head == 1 if not facts.several_systems else head == 2
     if facts.later_system is False:
         assert {"system", "developer"}.isdisjoint(roles[head:])
     pairs = {*pairwise(roles)}
     assert facts.user_after_results or ("tool", "user") not in pairs
-    lists = {entry["role"] for entry in sent if isinstance(entry["content"], list)}
+    lists = {entry["role"] for entry in messages if isinstance(entry["content"], list)}
     assert lists <= {*facts.list_roles}
 
 
-def check_calls(result: Rendered, sent: list[Json]) -> None:
+def check_calls(result: Rendered, messages: list[Json]) -> None:
     """Check the ids, the signatures and the names of calls and results."""
     facts = result.facts
-    for number, entry in enumerate(sent):
+    for number, entry in enumerate(messages):
         calls = entry.get("tool_calls", [])
         ids = [call["id"] for call in calls]
-        results = sent[number + 1 : number + 1 + len(ids)]
+        results = messages[number + 1 : number + 1 + len(ids)]
         assert ids == [answer["tool_call_id"] for answer in results]
         assert facts.exact_id is None or {facts.exact_id} >= {len(id) for id in ids}
         assert not facts.result_names or all(answer["name"] == "find" for answer in results)
@@ -128,16 +128,16 @@ def check_calls(result: Rendered, sent: list[Json]) -> None:
 
 def check_texts(messages: list[Json], result: Rendered) -> None:
     """Check that each further key of an answer or a call is sent, or is told."""
-    payload, told = json.dumps(result.payload()), " ".join(map(str, reported(result)))
+    payload, losses = json.dumps(result.payload()), " ".join(map(str, reported(result)))
     for message in messages:
         for holder in (message, *message.get("tool_calls", [])):
             for key in ("reasoning_details", "reasoning_opaque", "extra_content"):
                 if key in holder:
-                    assert json.dumps(holder[key]) in payload or f"key '{key}'" in told
+                    assert json.dumps(holder[key]) in payload or f"key '{key}'" in losses
         for key in ("reasoning", "reasoning_content", "reasoning_text"):
             if key in message:
                 is_sent = json.dumps(message[key])[1:-1] in payload
-                assert is_sent or "reasoning block" in told
+                assert is_sent or "reasoning block" in losses
 
 
 @pytest.mark.parametrize("name", CHAT)

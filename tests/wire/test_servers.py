@@ -87,8 +87,8 @@ def events_of(row: Json) -> Iterator[Json]:
         elif key != "tool_calls":
             yield chunk({key: value})
     (call,) = answer["tool_calls"]
-    opened = {**call, "function": {**call["function"], "arguments": '{"q"'}}
-    yield chunk({"tool_calls": [{"index": 0, **opened}]})
+    first_delta = {**call, "function": {**call["function"], "arguments": '{"q"'}}
+    yield chunk({"tool_calls": [{"index": 0, **first_delta}]})
     yield chunk({"tool_calls": [{"index": 0, "function": {"arguments": ": 1}"}}]})
     yield chunk({}, "tool_calls")
 
@@ -139,10 +139,10 @@ def test_each_row_names_its_source() -> None:
 def test_a_reply_is_read(name: str) -> None:
     """The reasoning of a reply is read, and the name of the server is its origin."""
     message, row = read_response(reply_of(ROWS[name]), provider=name), ROWS[name]
-    thoughts = [block for block in message.content if isinstance(block, ReasoningBlock)]
+    reasoning = [block for block in message.content if isinstance(block, ReasoningBlock)]
     expected = [row["thought"]] if "thought" in row else [""] * len(row.get("items", ()))
-    assert expected == [block.text for block in thoughts]
-    assert {name} >= {block.origin for block in thoughts}
+    assert expected == [block.text for block in reasoning]
+    assert {name} >= {block.origin for block in reasoning}
     assert [ID] == [call.id for call in message.calls]
 
 
@@ -175,8 +175,8 @@ def test_a_reply_goes_back(name: str) -> None:
     assert row.get("back", {}) == keys
     usual = ("id", "type", "function")
     assert row.get("call_back", {}) == {key: call[key] for key in call if key not in usual}
-    sent = row.get("sent_id", ID)
-    assert [sent, sent] == [call["id"], tool["tool_call_id"]]
+    sent_id = row.get("sent_id", ID)
+    assert [sent_id, sent_id] == [call["id"], tool["tool_call_id"]]
     untold = "thought" in row and not row.get("back")
     is_tagged = "<think>" in str(row.get("answer", {}).get("content"))
     expected = ["unsent_reasoning"] if untold or is_tagged else []
@@ -236,12 +236,15 @@ def test_marks(name: str) -> None:
     result = rendered(name, prompt)
     payload = result.payload()
     entries = payload["messages"] if is_chat(name) else payload["input"]
-    holders = [("tools", payload["tools"]), *((it.get("role", "tool"), it) for it in entries)]
+    holders = [
+        ("tools", payload["tools"]),
+        *((message.get("role", "tool"), message) for message in entries),
+    ]
     keys = ("cache_control", "prompt_cache_breakpoint")
-    places = [place for place, holder in holders if any(key in str(holder) for key in keys)]
+    places = [location for location, holder in holders if any(key in str(holder) for key in keys)]
     assert ROWS[name].get("marks", []) == places
-    told = [hint for hint in result.hints if hint.name == "cache_mark"]
-    assert 4 - len(places) == len(told) + sum(len(loss.also) for loss in told)
+    mark_hints = [hint for hint in result.hints if hint.name == "cache_mark"]
+    assert 4 - len(places) == len(mark_hints) + sum(len(loss.also) for loss in mark_hints)
 
 
 def call_of_model() -> list[Message]:
@@ -256,11 +259,11 @@ def test_an_output(name: str) -> None:
     schema: Json = {"type": "object", "properties": {}, "additionalProperties": False}
     result = rendered(name, Timeline(Output(schema), User("q")))
     payload = result.payload()
-    form = payload.get("response_format", payload.get("text"))
+    output_format = payload.get("response_format", payload.get("text"))
     is_sent = ROWS[name].get("output", False)
     assert (is_sent, not is_sent) == (
-        form is not None,
-        "prompted_output" in [it.name for it in result.hints],
+        output_format is not None,
+        "prompted_output" in [hint.name for hint in result.hints],
     )
 
 
@@ -303,15 +306,15 @@ def test_reasoning_between_tags_goes_back(gap: str) -> None:
     text = f"<think>hm</think>{gap}One moment."
     answer = {"role": "assistant", "content": text, "tool_calls": [call]}
     result = {"role": "tool", "tool_call_id": ID, "content": "x"}
-    asked = {"role": "user", "content": "q"}
-    history = [asked, answer, result]
+    question = {"role": "user", "content": "q"}
+    history = [question, answer, result]
     prompt = Timeline(History.from_openai(history, origin="vllm"))
     assert [*history] == render(prompt, provider="vllm").payload()["messages"]
-    later = [*history, {"role": "assistant", "content": "a"}, asked]
+    later = [*history, {"role": "assistant", "content": "a"}, question]
     for origin, content in (("openai_compatible", text), ("vllm", "One moment.")):
         prompt = Timeline(History.from_openai(later, origin=origin))
-        sent = render(prompt, provider="vllm").payload()["messages"]
-        assert content == sent[1]["content"]
+        messages = render(prompt, provider="vllm").payload()["messages"]
+        assert content == messages[1]["content"]
 
 
 def test_an_unknown_model_of_a_family() -> None:
@@ -324,8 +327,10 @@ def test_an_unknown_model_of_a_family() -> None:
     for model in ("qwen/qwen4-max", "deepseek-v9", "mistral-giant", "openrouter/some"):
         assert render(prompt, model=model).facts.provider is None
     glm = [message.to_dict() for message in read_payload([THOUGHT], "openai_compatible").messages]
-    sent = render(Timeline(User("q"), History(glm)), provider="openai_compatible", model="glm-9")
-    assert sent.payload()["messages"][1]["reasoning_content"] == "hm"
+    payload_of_family = render(
+        Timeline(User("q"), History(glm)), provider="openai_compatible", model="glm-9"
+    )
+    assert payload_of_family.payload()["messages"][1]["reasoning_content"] == "hm"
 
 
 THOUGHT = {"role": "assistant", "content": "a", "reasoning_content": "hm"}
@@ -359,14 +364,14 @@ def test_what_is_rendered_is_kept(name: str) -> None:
     result = again(name, message)
     record = PromptRecord.from_dict(json.loads(result.record().to_json()))
     assert name == record.to_dict()["model"]["provider"]
-    for kept in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
-        assert (result.payload(), result.facts) == (kept.payload(), kept.facts)
+    for copied in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert (result.payload(), result.facts) == (copied.payload(), copied.facts)
     assert name in str(result.to_otel()) or SERVERS[name].telemetry in str(result.to_otel())
     long = ReasoningBlock("word " * 500, origin=name)
-    said = Message("assistant", (long, TextBlock("a")))
-    more = rendered(name, Timeline(User("q"), History([said])))
-    sent = json.dumps(more.payload())
-    assert ("word word" in sent) is (more.tokens.total > 400)
+    answer = Message("assistant", (long, TextBlock("a")))
+    longer = rendered(name, Timeline(User("q"), History([answer])))
+    payload_text = json.dumps(longer.payload())
+    assert ("word word" in payload_text) is (longer.tokens.total > 400)
 
 
 @pytest.mark.parametrize(
@@ -375,8 +380,8 @@ def test_what_is_rendered_is_kept(name: str) -> None:
 def test_two_answers_that_are_one(name: str, key: str) -> None:
     """Of two signatures of one merged answer the later is sent, and the other is lost content."""
     answers = [{"role": "assistant", "content": value, key: value} for value in ("a", "b")]
-    said = [{"role": "user", "content": "q"}, *answers, {"role": "user", "content": "z"}]
-    result = render(Timeline(History.from_openai(said, origin=name)), provider=name)
+    messages = [{"role": "user", "content": "q"}, *answers, {"role": "user", "content": "z"}]
+    result = render(Timeline(History.from_openai(messages, origin=name)), provider=name)
     assert ["b"] == [entry[key] for entry in result.payload()["messages"] if key in entry]
     lost = [loss for loss in result.losses if loss.kind == "content"]
     assert [f"key {key!r}"] == [loss.what for loss in lost]
@@ -393,8 +398,8 @@ def test_two_answers_that_are_one(name: str, key: str) -> None:
 )
 def test_a_signature_without_a_place(name: str, key: str, value: Json, target: str) -> None:
     """A signature that another target has no place for is lost content, and names both."""
-    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", key: value}]
-    prompt = Timeline(History.from_openai(said, origin=name), User("z"))
+    messages = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", key: value}]
+    prompt = Timeline(History.from_openai(messages, origin=name), User("z"))
     losses = reported(render(prompt, provider=target))
     (lost,) = [loss for loss in losses if loss.kind == "content"]
     assert f"key {key!r}" == lost.what
@@ -403,27 +408,27 @@ def test_a_signature_without_a_place(name: str, key: str, value: Json, target: s
 
 def test_keys_that_stand_elsewhere() -> None:
     """A key that answers keep is told on a message of another role, and on a function."""
-    asked = {"role": "user", "content": "q", "extra_content": {"a": 1}}
+    question = {"role": "user", "content": "q", "extra_content": {"a": 1}}
     function = {"name": "f", "arguments": "{}", "extra_content": {"a": 1}}
     call = {"id": ID, "type": "function", "function": function}
-    said = [asked, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    messages = [question, {"role": "assistant", "content": None, "tool_calls": [call]}]
     hints = render(
-        Timeline(History.from_openai(said, origin="gemini_openai"), ToolMessage(ID, "x")),
+        Timeline(History.from_openai(messages, origin="gemini_openai"), ToolMessage(ID, "x")),
         provider="gemini_openai",
     ).hints
-    told = [(loss.what, len(loss.also)) for loss in hints if loss.name == "unread_key"]
-    assert 2 == sum(1 + more for _, more in told)
-    assert {"key 'extra_content'"} == {what for what, _ in told}
+    unread_keys = [(loss.what, len(loss.also)) for loss in hints if loss.name == "unread_key"]
+    assert 2 == sum(1 + count for _, count in unread_keys)
+    assert {"key 'extra_content'"} == {what for what, _ in unread_keys}
 
 
 def test_what_leading_instructions_lose() -> None:
     """Leading instructions that are sent as one tell of their names."""
-    said = [
+    messages = [
         {"role": "system", "content": "A", "name": "x"},
         {"role": "system", "content": "B"},
         {"role": "user", "content": "q"},
     ]
-    result = render(read_payload({"messages": said}, "vllm"), provider="vllm")
+    result = render(read_payload({"messages": messages}, "vllm"), provider="vllm")
     assert "A\n\nB" == result.payload()["messages"][0]["content"]
     assert ["speaker_name"] == [hint.name for hint in result.hints]
 
@@ -432,8 +437,8 @@ def test_texts_alone() -> None:
     """A refusal is a text where a server takes no lists, and an unknown part is lost content."""
     refused = {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
     odd = {"role": "user", "content": [{"type": "odd", "x": 1}, {"type": "text", "text": "q"}]}
-    said = [{"role": "user", "content": "q"}, refused, odd]
-    result = render(read_payload({"messages": said}, "deepseek"), provider="deepseek")
+    messages = [{"role": "user", "content": "q"}, refused, odd]
+    result = render(read_payload({"messages": messages}, "deepseek"), provider="deepseek")
     contents = [entry["content"] for entry in result.payload()["messages"]]
     assert ["q", "No.", "q"] == contents
     assert ["odd block"] == [loss.what for loss in result.losses if loss.kind == "content"]
@@ -485,8 +490,8 @@ def test_a_flat_call_keeps_its_keys() -> None:
     """A call that another library wrote flat has the further keys of its server, too."""
     signed = {"google": {"thought_signature": "c2ln"}}
     call = {"id": ID, "name": "find", "arguments": "{}", "extra_content": signed}
-    said = [{"role": "user", "content": "q"}, {"role": "assistant", "tool_calls": [call]}]
-    history = History.from_openai(said, origin="gemini_openai")
+    messages = [{"role": "user", "content": "q"}, {"role": "assistant", "tool_calls": [call]}]
+    history = History.from_openai(messages, origin="gemini_openai")
     result = render(Timeline(history, ToolMessage(ID, "x")), provider="gemini_openai")
     assert signed == result.payload()["messages"][1]["tool_calls"][0]["extra_content"]
 
@@ -496,8 +501,10 @@ def test_a_text_beside_kept_keys(text: str, names: list[str]) -> None:
     """A text that the kept keys repeat is no loss, and any other text is told."""
     details = [{"type": "reasoning.text", "text": "hm", "signature": "c2ln"}]
     answer = {"role": "assistant", "content": "a", "reasoning": text, "reasoning_details": details}
-    said = [{"role": "user", "content": "q"}, answer, {"role": "user", "content": "z"}]
-    result = render(Timeline(History.from_openai(said, origin="snowflake")), provider="snowflake")
+    messages = [{"role": "user", "content": "q"}, answer, {"role": "user", "content": "z"}]
+    result = render(
+        Timeline(History.from_openai(messages, origin="snowflake")), provider="snowflake"
+    )
     assert details == result.payload()["messages"][1]["reasoning_details"]
     assert names == [hint.name for hint in result.hints]
 
@@ -507,6 +514,8 @@ def test_a_blank_question_ends_no_turn() -> None:
     call = {"id": ID, "type": "function", "function": {"name": "find", "arguments": "{}"}}
     answer = {"role": "assistant", "content": None, "reasoning": "hm", "tool_calls": [call]}
     result = {"role": "tool", "tool_call_id": ID, "content": "x"}
-    said = [{"role": "user", "content": "q"}, answer, result, {"role": "user", "content": ""}]
-    sent = render(Timeline(History.from_openai(said, origin="vllm")), provider="vllm").payload()
-    assert "hm" == sent["messages"][1]["reasoning"]
+    messages = [{"role": "user", "content": "q"}, answer, result, {"role": "user", "content": ""}]
+    written_payload = render(
+        Timeline(History.from_openai(messages, origin="vllm")), provider="vllm"
+    ).payload()
+    assert "hm" == written_payload["messages"][1]["reasoning"]

@@ -41,10 +41,13 @@ def why(provider: str, *messages: Message, tools: tuple[ToolDefinition, ...] = (
 )
 def test_a_marked_answer_that_is_trimmed(provider: str, model: str) -> None:
     """A cache mark stays behind an answer whose trailing white space goes."""
-    said = (ASK, Message("assistant", (TextBlock("It is ", "default"),)))
-    payload, losses = TARGETS[provider].write(Prompt(said), facts_for(model, provider))
-    sent = str(payload["messages"][-1]["content"])
-    assert (True, True) == ("'It is'" in sent, "'ephemeral'" in sent or "cachePoint" in sent)
+    messages = (ASK, Message("assistant", (TextBlock("It is ", "default"),)))
+    payload, losses = TARGETS[provider].write(Prompt(messages), facts_for(model, provider))
+    content = str(payload["messages"][-1]["content"])
+    assert (True, True) == (
+        "'It is'" in content,
+        "'ephemeral'" in content or "cachePoint" in content,
+    )
     assert ["trailing white space"] == [loss.what for loss in losses]
 
 
@@ -56,14 +59,14 @@ def tool(name: str) -> ToolDefinition:
     return ToolDefinition(name, input_schema=SCHEMA)
 
 
-def names(*given: str) -> list[str]:
+def names(*tool_names: str) -> list[str]:
     """Return the names that tools are sent with to Anthropic."""
-    payload, _ = write("anthropic", ASK, tools=tuple(map(tool, given)))
-    return [one["name"] for one in payload["tools"]]
+    payload, _ = write("anthropic", ASK, tools=tuple(map(tool, tool_names)))
+    return [param["name"] for param in payload["tools"]]
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"),
+    ("defined", "expected"),
     [
         (("a",), ["a"]),
         (("a.b", "a_b"), ["a_b_2", "a_b"]),
@@ -72,15 +75,15 @@ def names(*given: str) -> list[str]:
         (("",), ["_"]),
     ],
 )
-def test_names(given: tuple[str, ...], sent: list[str]) -> None:
+def test_names(defined: tuple[str, ...], expected: list[str]) -> None:
     """A name that may be sent is kept; what others are mended to is taken by nobody else."""
-    assert sent == names(*given)
+    assert expected == names(*defined)
 
 
 @given(st.lists(st.text("a.b_ é", min_size=1, max_size=4), unique=True, min_size=1, max_size=8))
-def test_no_two_tools_have_one_name(given: list[str]) -> None:
+def test_no_two_tools_have_one_name(defined: list[str]) -> None:
     """Whatever tools are called, their names stay apart."""
-    assert len(given) == len({*names(*given)})
+    assert len(defined) == len({*names(*defined)})
 
 
 @pytest.mark.parametrize("provider", STRICT)
@@ -109,24 +112,24 @@ def ids(count: int) -> list[Message]:
 def test_ids_that_begin_alike(provider: str) -> None:
     """Many ids that are cut to the same text all get one of their own."""
     payload, _ = write(provider, ASK, *ids(300))
-    found = {text for text in map(str, _strings(payload)) if text.startswith("xxx")}
-    assert 300 == len(found)
+    payload_ids = {text for text in map(str, _strings(payload)) if text.startswith("xxx")}
+    assert 300 == len(payload_ids)
 
 
 def _strings(value: Any) -> list[Any]:
     if isinstance(value, dict):
-        return [text for one in value.values() for text in _strings(one)]
+        return [text for inner in value.values() for text in _strings(inner)]
     if isinstance(value, list):
-        return [text for one in value for text in _strings(one)]
+        return [text for inner in value for text in _strings(inner)]
     return [value]
 
 
 # Marks.
 
 
-def text(said: str, cache: Any = "default") -> Message:
+def text(content: str, cache: Any = "default") -> Message:
     """Return a user's message with a mark behind it."""
-    return Message("user", [TextBlock(said, cache)])
+    return Message("user", [TextBlock(content, cache)])
 
 
 HOUR, FIVE = "1h", "5m"
@@ -169,10 +172,14 @@ def test_no_hour_at_openai() -> None:
 @pytest.mark.parametrize("provider", STRICT)
 def test_a_lone_surrogate_in_a_tool(provider: str) -> None:
     """What has no UTF-8 form in a tool is a hint, with its line."""
-    place = Source("prompt.py", 7)
-    odd = ToolDefinition("t", "\ud800", SCHEMA, at=place)
+    source_line = Source("prompt.py", 7)
+    odd = ToolDefinition("t", "\ud800", SCHEMA, at=source_line)
     (loss,) = write(provider, ASK, tools=(odd,))[1]
-    assert ("hint", "a lone surrogate in tool 't'", place) == (loss.kind, loss.what, loss.source)
+    assert ("hint", "a lone surrogate in tool 't'", source_line) == (
+        loss.kind,
+        loss.what,
+        loss.source,
+    )
 
 
 def test_a_tool_too_deep_to_be_sent() -> None:
@@ -230,10 +237,10 @@ UNKNOWN = {
 @pytest.mark.parametrize("origin", UNKNOWN)
 def test_a_block_of_another_provider(origin: str, target: str) -> None:
     """A block that only its provider knows goes back there, and is a loss everywhere else."""
-    said = Message("assistant", [UnknownBlock(UNKNOWN[origin], origin), TextBlock("a")])
-    prompt = Prompt((ASK, said, Message("user", "b")))
+    answer = Message("assistant", [UnknownBlock(UNKNOWN[origin], origin), TextBlock("a")])
+    prompt = Prompt((ASK, answer, Message("user", "b")))
     payload, losses = TARGETS[target].write(prompt, facts_for(None, target))
-    lost = ["content"] == [loss.kind for loss in losses if loss.message is said]
+    lost = ["content"] == [loss.kind for loss in losses if loss.message is answer]
     assert lost == (origin != target)
     assert str(UNKNOWN[origin]) not in str(payload) or origin == target
 
@@ -282,10 +289,10 @@ def test_an_error_names_its_place() -> None:
 
 def test_a_copy_is_a_copy() -> None:
     """A copy shares nothing with what it was made of."""
-    given = {"a": [1]}
-    copy = json_copy(given)
+    data = {"a": [1]}
+    copy = json_copy(data)
     copy["a"].append(2)
-    assert {"a": [1]} == given
+    assert {"a": [1]} == data
 
 
 # Fast paths.
@@ -300,7 +307,12 @@ JSON = st.recursive(
 def containers(value: Any) -> list[Any]:
     """Return all lists and dictionaries of data."""
     inner = [*value.values()] if isinstance(value, dict) else value
-    below = [found for item in inner if isinstance(item, dict | list) for found in containers(item)]
+    below = [
+        container
+        for item in inner
+        if isinstance(item, dict | list)
+        for container in containers(item)
+    ]
     return [value, *below]
 
 
@@ -337,5 +349,5 @@ def test_usual_messages_are_written_fast(message: dict[str, Any]) -> None:
     (usual,) = TARGETS["openai"].read([message]).messages
     tools = (ToolDefinition("f"),)
     noted = usual.replace(id="noted")
-    payloads = [write("openai", said, tools=tools)[0] for said in (usual, noted)]
+    payloads = [write("openai", conversation, tools=tools)[0] for conversation in (usual, noted)]
     assert payloads[0] == payloads[1]

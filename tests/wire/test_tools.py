@@ -28,7 +28,7 @@ def tool(name: str = "t", schema: Any = CLOSED, **options: Any) -> ToolDefinitio
     return ToolDefinition(name, input_schema=schema, **options)
 
 
-def told(target: str, **request: Any) -> list[tuple[str, str, str, str, Source | None]]:
+def reported_losses(target: str, **request: Any) -> list[tuple[str, str, str, str, Source | None]]:
     """Return every loss of a request: kind, subject, reason, path and line."""
     losses = written(target, Prompt((ASK,), **request))[1]
     return [(loss.kind, loss.what, loss.why, loss.path, loss.source) for loss in losses]
@@ -42,7 +42,9 @@ def test_a_tool_of_another_provider(target: str) -> None:
     """A tool that only another provider has is a loss at its line, and the others are sent."""
     raw = ToolDefinition("s", raw={"type": "x"}, origin="elsewhere", cache="default", at=AT)
     why = "only elsewhere has this tool"
-    assert [("content", "tool 's'", why, "tools/s", AT)] == told(target, tools=(raw, tool("t")))
+    assert [("content", "tool 's'", why, "tools/s", AT)] == reported_losses(
+        target, tools=(raw, tool("t"))
+    )
     assert sent(target, ASK, tools=(tool("t"),)) == sent(target, ASK, tools=(raw, tool("t")))
 
 
@@ -55,8 +57,8 @@ def test_a_tool_of_another_provider(target: str) -> None:
 )
 def test_a_tool_of_the_provider(target: str, raw: dict[str, Any]) -> None:
     """A tool that only this provider has is sent as it is, in its place."""
-    own = ToolDefinition("w", raw=raw, origin=target)
-    tools = sent(target, ASK, tools=(tool("a"), own, tool("b")))["tools"]
+    own_tool = ToolDefinition("w", raw=raw, origin=target)
+    tools = sent(target, ASK, tools=(tool("a"), own_tool, tool("b")))["tools"]
     assert ("a", raw, "b") == (tools[0]["name"], tools[1], tools[2]["name"])
 
 
@@ -76,7 +78,7 @@ def test_marks_behind_tools(target: str, why: str) -> None:
     assert [
         ("hint", "cache mark", why, "tools/a", AT),
         ("hint", "cache mark", why, "tools/b", None),
-    ] == told(target, tools=marked)
+    ] == reported_losses(target, tools=marked)
     plain = (tool("a"), tool("b"))
     assert sent(target, ASK, tools=plain) == sent(target, ASK, tools=marked)
 
@@ -84,9 +86,9 @@ def test_marks_behind_tools(target: str, why: str) -> None:
 def test_a_mark_behind_a_tool_of_the_provider() -> None:
     """A tool that only Anthropic has may have a mark behind it, too."""
     raw = {"type": "web_search_20250305", "name": "w"}
-    own = ToolDefinition("w", raw=raw, origin=ANTHROPIC, cache="1h")
+    own_tool = ToolDefinition("w", raw=raw, origin=ANTHROPIC, cache="1h")
     assert [{**raw, "cache_control": {"type": "ephemeral", "ttl": "1h"}}] == sent(
-        ANTHROPIC, ASK, tools=(own,)
+        ANTHROPIC, ASK, tools=(own_tool,)
     )["tools"]
 
 
@@ -112,20 +114,20 @@ def test_a_mark_behind_a_tool_of_the_provider() -> None:
 )
 def test_keys_of_a_tool(origin: str | None, target: str, keys: list[str]) -> None:
     """A further key goes to its own provider; ``strict`` goes wherever there is one."""
-    given = {"strict": True, "k": 1}
-    keyed = tool("t", extra=given, origin=origin, at=AT)
-    (found,) = _specs(target, sent(target, ASK, tools=(keyed,)))
+    keys_of_tool = {"strict": True, "k": 1}
+    keyed = tool("t", extra=keys_of_tool, origin=origin, at=AT)
+    (spec,) = _specs(target, sent(target, ASK, tools=(keyed,)))
     default = {"strict": False} if target == RESPONSES else {}
     (plain,) = _specs(target, sent(target, ASK, tools=(tool("t"),)))
-    assert default == {key: plain[key] for key in plain if key in given}
-    assert {**default, **{key: given[key] for key in keys}} == {
-        key: found[key] for key in found if key in given
+    assert default == {key: plain[key] for key in plain if key in keys_of_tool}
+    assert {**default, **{key: keys_of_tool[key] for key in keys}} == {
+        key: spec[key] for key in spec if key in keys_of_tool
     }
     assert [
         ("hint", f"key {key!r}", f"{target} has no such key", "tools/t", AT)
-        for key in given
+        for key in keys_of_tool
         if key not in keys
-    ] == told(target, tools=(keyed,))
+    ] == reported_losses(target, tools=(keyed,))
 
 
 def _specs(target: str, payload: Any) -> list[Any]:
@@ -133,8 +135,8 @@ def _specs(target: str, payload: Any) -> list[Any]:
     if target == GEMINI:
         return list(payload["config"]["tools"][0]["function_declarations"])
     if target == BEDROCK:
-        return [each["toolSpec"] for each in payload["toolConfig"]["tools"]]
-    return [each.get("function", each) for each in payload["tools"]]
+        return [param["toolSpec"] for param in payload["toolConfig"]["tools"]]
+    return [param.get("function", param) for param in payload["tools"]]
 
 
 @pytest.mark.parametrize("target", [OPENAI, RESPONSES])
@@ -157,15 +159,15 @@ def test_a_strict_tool(target: str) -> None:
     assert [
         ("hint", "the schema of the tool 'a'", why, "tools/a", AT),
         ("content", "tool 'raw'", foreign, "tools/raw", None),
-    ] == told(target, tools=tools)
+    ] == reported_losses(target, tools=tools)
 
 
 def test_a_strict_tool_of_the_provider() -> None:
     """What a tool of the provider's own says of strict is sent as it is."""
-    own = ToolDefinition("w", raw={"type": "custom", "strict": True}, origin=RESPONSES)
-    tools = (own, tool("a", OPEN, extra={"strict": True}))
-    found = sent(RESPONSES, ASK, tools=tools)["tools"]
-    assert [True, False] == [each["strict"] for each in found]
+    own_tool = ToolDefinition("w", raw={"type": "custom", "strict": True}, origin=RESPONSES)
+    tools = (own_tool, tool("a", OPEN, extra={"strict": True}))
+    payload_tools = sent(RESPONSES, ASK, tools=tools)["tools"]
+    assert [True, False] == [param["strict"] for param in payload_tools]
 
 
 # The choice.
@@ -184,7 +186,7 @@ def test_a_strict_tool_of_the_provider() -> None:
 )
 def test_a_choice_of_nothing(target: str, choice: str, tools: Any, why: str) -> None:
     """A choice among no tools, or of one that is not sent, is a hint, and is left out."""
-    assert [("hint", f"tool_choice {choice!r}", why, "", None)] == told(
+    assert [("hint", f"tool_choice {choice!r}", why, "", None)] == reported_losses(
         target, tools=tools, tool_choice=choice
     )
     assert sent(target, ASK, tools=tools) == sent(target, ASK, tools=tools, tool_choice=choice)
@@ -215,7 +217,7 @@ def test_a_model_that_is_not_forced(choice: str, sent_as: object, why: list[str]
     """A model may refuse to be forced to call; left free, or forbidden to, it is as told."""
     request: Any = {"tools": (tool("t"),), "tool_choice": choice}
     assert sent_as == sent("claude-opus-5-5", ASK, **request).get("tool_choice")
-    assert why == [loss[2] for loss in told("claude-opus-5-5", **request)]
+    assert why == [loss[2] for loss in reported_losses("claude-opus-5-5", **request)]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +245,7 @@ MENDED = "it has characters that are refused, is too long, or is taken: sent as 
 
 
 @pytest.mark.parametrize(
-    ("defined", "called", "expected", "mended"),
+    ("defined", "called_names", "expected", "mended"),
     [
         (
             ("a.b", "a_b"),
@@ -275,16 +277,16 @@ MENDED = "it has characters that are refused, is too long, or is taken: sent as 
         ),
     ],
 )
-def test_names(defined: Any, called: Any, expected: object, mended: Any) -> None:
+def test_names(defined: Any, called_names: Any, expected: object, mended: Any) -> None:
     """A name that cannot be sent is mended to one that no tool has, in calls as in its tool."""
-    used = [call(f"c{number}", name, "{}") for number, name in enumerate(called)]
-    said: list[Message] = [say("assistant", *used)] if used else []
+    used = [call(f"c{number}", name, "{}") for number, name in enumerate(called_names)]
+    messages: list[Message] = [say("assistant", *used)] if used else []
     results = [answer(block.id, "x") for block in used]
-    prompt = Prompt((ASK, *said, *results), tuple(map(tool, defined)))
+    prompt = Prompt((ASK, *messages, *results), tuple(map(tool, defined)))
     payload, losses = written(ANTHROPIC, prompt)
     assert expected == (
-        [each["name"] for each in payload.get("tools", [])],
-        [block["name"] for each in payload["messages"][1:2] for block in each["content"]],
+        [param["name"] for param in payload.get("tools", [])],
+        [block["name"] for param in payload["messages"][1:2] for block in param["content"]],
     )
     assert [("hint", f"tool name {name!r}", MENDED + as_, at) for name, as_, at in mended] == [
         (loss.kind, loss.what, loss.why, loss.path)
@@ -303,18 +305,18 @@ def test_signs() -> None:
     calls = [call(f"{number} {sign}") for number, sign in enumerate(EVERY)]
     forms = [OutputSchema(CLOSED, f"{number} {sign}") for number, sign in enumerate(EVERY)]
     payload = sent(ANTHROPIC, ASK, say("assistant", *calls), tools=tools)
-    named = [sent(OPENAI, ASK, output=each)["response_format"] for each in forms]
+    formats_sent = [sent(OPENAI, ASK, output=param)["response_format"] for param in forms]
     expected = [f"{n}_{sign if sign in SIGNS else '_'}" for n, sign in enumerate(EVERY)]
     assert (expected, expected, expected) == (
-        [each["name"] for each in payload["tools"]],
-        [each["id"] for each in payload["messages"][1]["content"]],
-        [each["json_schema"]["name"] for each in named],
+        [param["name"] for param in payload["tools"]],
+        [param["id"] for param in payload["messages"][1]["content"]],
+        [param["json_schema"]["name"] for param in formats_sent],
     )
 
 
 # Arguments.
 
-NO_TEXT = "no text: sent as {}"
+NO_TEXT = "they are blank, so {} is sent"
 
 
 @pytest.mark.parametrize(
@@ -343,25 +345,25 @@ def test_arguments(target: str, arguments: str, expected: object, losses: Any) -
     """Arguments are sent as an object; what is none stands in one as text, which is a hint."""
     why = {
         "no text": NO_TEXT,
-        "not a JSON object": "they are not a JSON object, so they are sent as text in one",
-        "it has no UTF-8": "it has no UTF-8 form: U+FFFD is sent",
+        "not a JSON object": "they are not a JSON object, so they are sent as a text in an object",
+        "it has no UTF-8": "UTF-8 cannot encode it, so U+FFFD is sent",
     }
-    said = (ASK, say("assistant", call("c", "t", arguments)), answer("c", "x"))
-    (block,) = sent(target, *said, tools=(tool("t"),))["messages"][1]["content"]
+    messages = (ASK, say("assistant", call("c", "t", arguments)), answer("c", "x"))
+    (block,) = sent(target, *messages, tools=(tool("t"),))["messages"][1]["content"]
     assert expected == block.get("toolUse", block)["input"]
     assert [("hint", what, why[reason]) for what, reason in losses] == lost(
-        target, *said, tools=(tool("t"),)
+        target, *messages, tools=(tool("t"),)
     )
 
 
 def test_arguments_as_text() -> None:
     """Where arguments are text they stay as they came, but for what has no UTF-8 form."""
-    said = (ASK, say("assistant", call("c", "t", '{"a": "\ud800\\ud800"}')), answer("c", "x"))
-    (made,) = sent(OPENAI, *said, tools=(tool("t"),))["messages"][1]["tool_calls"]
-    assert '{"a": "\ufffd\\ud800"}' == made["function"]["arguments"]
+    messages = (ASK, say("assistant", call("c", "t", '{"a": "\ud800\\ud800"}')), answer("c", "x"))
+    (payload_call,) = sent(OPENAI, *messages, tools=(tool("t"),))["messages"][1]["tool_calls"]
+    assert '{"a": "\ufffd\\ud800"}' == payload_call["function"]["arguments"]
     assert [
-        ("hint", "a lone surrogate in arguments", "it has no UTF-8 form: U+FFFD is sent")
-    ] == lost(OPENAI, *said, tools=(tool("t"),))
+        ("hint", "a lone surrogate in arguments", "UTF-8 cannot encode it, so U+FFFD is sent")
+    ] == lost(OPENAI, *messages, tools=(tool("t"),))
 
 
 @pytest.mark.parametrize("name", ["t", "other"])
@@ -377,13 +379,15 @@ def test_arguments_that_are_no_object(
     target: str, arguments: str, is_told: bool, name: str
 ) -> None:
     """Where arguments are text, what is no JSON object is sent as it is, which is a hint."""
-    said = (ASK, say("assistant", call("c", name, arguments)), answer("c", "x"))
-    payload = sent(target, *said, tools=(tool("t"),))
+    messages = (ASK, say("assistant", call("c", name, arguments)), answer("c", "x"))
+    payload = sent(target, *messages, tools=(tool("t"),))
     calls = payload["input"][1:2] if target == RESPONSES else payload["messages"][1]["tool_calls"]
     why = "they are not a JSON object, and are sent unchanged"
-    assert [arguments] == [made.get("function", made)["arguments"] for made in calls]
+    assert [arguments] == [
+        payload_call.get("function", payload_call)["arguments"] for payload_call in calls
+    ]
     assert [("hint", "arguments of a call", why)][: int(is_told)] == lost(
-        target, *said, tools=(tool("t"),)
+        target, *messages, tools=(tool("t"),)
     )
 
 
@@ -392,12 +396,12 @@ def test_arguments_that_are_no_object(
 @pytest.mark.parametrize("target", [OPENAI, "openai_compatible", RESPONSES])
 def test_no_arguments(target: str, arguments: str, name: str) -> None:
     """Where arguments are text, a blank one is sent as an empty object, which is a hint."""
-    said = (ASK, say("assistant", call("c", name, arguments)), answer("c", "x"))
-    payload = sent(target, *said, tools=(tool("t"),))
+    messages = (ASK, say("assistant", call("c", name, arguments)), answer("c", "x"))
+    payload = sent(target, *messages, tools=(tool("t"),))
     calls = payload["input"][1:2] if target == RESPONSES else payload["messages"][1]["tool_calls"]
     assert (["{}"], [("hint", "arguments of a call", NO_TEXT)]) == (
-        [made.get("function", made)["arguments"] for made in calls],
-        lost(target, *said, tools=(tool("t"),)),
+        [payload_call.get("function", payload_call)["arguments"] for payload_call in calls],
+        lost(target, *messages, tools=(tool("t"),)),
     )
 
 
@@ -405,8 +409,8 @@ def test_no_arguments(target: str, arguments: str, name: str) -> None:
 def test_the_arguments_of_a_free_tool(text: str) -> None:
     """The text for a tool that takes free text is not JSON."""
     free = ToolUseBlock("c", "t", text, extra={"custom": True})
-    said = (ASK, say("assistant", free), answer("c", "x"))
-    assert [[], []] == [lost(target, *said) for target in (OPENAI, RESPONSES)]
+    messages = (ASK, say("assistant", free), answer("c", "x"))
+    assert [[], []] == [lost(target, *messages) for target in (OPENAI, RESPONSES)]
 
 
 # Surrogates, and what no JSON is.
@@ -423,12 +427,12 @@ def test_the_arguments_of_a_free_tool(text: str) -> None:
 )
 def test_a_lone_surrogate(target: str, odd: ToolDefinition) -> None:
     """What has no UTF-8 form in a tool is a hint at its line, and a whole pair is none."""
-    whole = ToolDefinition("t", "\U0001f600", {**OPEN, "title": "é"})
-    why = "it has no UTF-8 form: U+FFFD is sent"
-    assert [("hint", "a lone surrogate in tool 't'", why, "tools/t", AT)] == told(
+    valid_tool = ToolDefinition("t", "\U0001f600", {**OPEN, "title": "é"})
+    why = "UTF-8 cannot encode it, so U+FFFD is sent"
+    assert [("hint", "a lone surrogate in tool 't'", why, "tools/t", AT)] == reported_losses(
         target, tools=(odd,)
     )
-    assert [] == told(target, tools=(whole,))
+    assert [] == reported_losses(target, tools=(valid_tool,))
 
 
 @pytest.mark.parametrize("target", ALL)
@@ -471,11 +475,14 @@ def test_a_form(output: OutputSchema, expected: dict[str, Any], losses: Any) -> 
     """A form has its name, mended where it cannot be sent, its schema and what is said of it."""
     chat = sent(OPENAI, ASK, output=output)["response_format"]["json_schema"]
     responses = sent(RESPONSES, ASK, output=output)["text"]["format"]
-    form = {**expected, "schema": CLOSED}
+    output_format = {**expected, "schema": CLOSED}
     why = "it has characters that are refused, or is too long: sent as "
     hints = [("hint", f"output name {name!r}", why + as_, "output", None) for name, as_ in losses]
-    assert (form, {"type": "json_schema", **form}) == (chat, responses)
-    assert (hints, hints) == (told(OPENAI, output=output), told(RESPONSES, output=output))
+    assert (output_format, {"type": "json_schema", **output_format}) == (chat, responses)
+    assert (hints, hints) == (
+        reported_losses(OPENAI, output=output),
+        reported_losses(RESPONSES, output=output),
+    )
 
 
 @pytest.mark.parametrize("target", [OPENAI, RESPONSES])
@@ -520,10 +527,10 @@ NAMING = (OPENAI, RESPONSES, CONVERSE)
 )
 def test_a_lone_surrogate_in_a_form(target: str, output: OutputSchema) -> None:
     """What has no UTF-8 form in a form is a hint, and is sent as U+FFFD."""
-    what, why = "a lone surrogate in the output", "it has no UTF-8 form: U+FFFD is sent"
-    assert ("hint", what, why, "output", None) in told(target, output=output)
-    said = str(sent(target, ASK, output=output))
-    assert (True, False) == ("\ufffd" in said, "\ud800" in said)
+    what, why = "a lone surrogate in the output", "UTF-8 cannot encode it, so U+FFFD is sent"
+    assert ("hint", what, why, "output", None) in reported_losses(target, output=output)
+    payload_text = str(sent(target, ASK, output=output))
+    assert (True, False) == ("\ufffd" in payload_text, "\ud800" in payload_text)
 
 
 @pytest.mark.parametrize("target", [CLAUDE, PRO, *NAMING])
@@ -537,8 +544,8 @@ def test_a_whole_form(target: str) -> None:
 @pytest.mark.parametrize("target", ALL)
 def test_an_empty_description(target: str) -> None:
     """An empty description of a tool or a form is none, in a payload that is read as well."""
-    said, unsaid = (
+    described, unsaid = (
         sent(target, ASK, tools=(tool(description=text),), output=OutputSchema(CLOSED, "a", text))
         for text in ("", None)
     )
-    assert unsaid == said
+    assert unsaid == described

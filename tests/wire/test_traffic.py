@@ -29,8 +29,8 @@ def traffic(data_folder: Path) -> Path:
 @pytest.mark.parametrize(("provider", "named"), FORMS)
 def test_recorded_requests(traffic: Path, provider: str, named: bool) -> None:
     """Every request that was accepted is equal, or a loss names the place that differs."""
-    found = rows(traffic, provider, named=named)
-    results = [(row.case, *request_result(row)) for row in found]
+    rows_read = rows(traffic, provider, named=named)
+    results = [(row.case, *request_result(row)) for row in rows_read]
     assert [] == [result for result in results if result[1] not in ("equal", "reported")]
     assert {"equal"} <= {result[1] for result in results}
 
@@ -40,8 +40,8 @@ def test_recorded_requests(traffic: Path, provider: str, named: bool) -> None:
 @pytest.mark.parametrize(("provider", "named"), FORMS)
 def test_recorded_replies(traffic: Path, provider: str, named: bool) -> None:
     """Every reply and stream has its calls, texts and counts, and can be sent back."""
-    found = rows(traffic, provider, named=named)
-    problems = [(row.case, reply_problems(row)) for row in found]
+    results = rows(traffic, provider, named=named)
+    problems = [(row.case, reply_problems(row)) for row in results]
     assert problems
     assert [] == [pair for pair in problems if pair[1]]
 
@@ -51,9 +51,14 @@ def test_recorded_replies(traffic: Path, provider: str, named: bool) -> None:
 def test_settings_of_the_caller(traffic: Path, provider: str) -> None:
     """Every key of a request is content, or a setting that the provider's page lists."""
     page = "openai" if provider == "openai_compatible" else provider
-    found = SETTINGS.search((PAGES / f"{page}.md").read_text("utf-8"))
-    assert found
-    listed = {*re.findall(r"`(\w+)`", found[1]), *CONTENT_KEYS[provider], "text", "output_config"}
+    settings = SETTINGS.search((PAGES / f"{page}.md").read_text("utf-8"))
+    assert settings
+    listed = {
+        *re.findall(r"`(\w+)`", settings[1]),
+        *CONTENT_KEYS[provider],
+        "text",
+        "output_config",
+    }
     keys = {key for row in rows(traffic, provider) for key in row.request}
     keys = {spelled(key) for key in keys} if provider == "gemini" else keys
     assert set() == keys - listed
@@ -71,7 +76,7 @@ def test_the_page_lists_keys_without_content(provider: str) -> None:
 # The program itself, on traffic that is made for it.
 
 
-def made(request: Any, reply: Any, *, stream: bool = False) -> Row:
+def traffic_row(request: Any, reply: Any, *, stream: bool = False) -> Row:
     """Return a recording of Chat."""
     return Row("a case", "openai", "gpt-5", request, reply, stream)
 
@@ -86,31 +91,31 @@ REPLY = {"choices": [CHOICE], "usage": USAGE}
 
 def test_a_request_and_its_reply() -> None:
     """An equal request is told so, and a reply with all it said has no problem."""
-    row = made({"messages": [ASK]}, REPLY)
+    row = traffic_row({"messages": [ASK]}, REPLY)
     assert (("equal", []), []) == (request_result(row), reply_problems(row))
 
 
 def test_a_place_that_a_loss_names() -> None:
     """A key that is not sent back is reported at its message, and excuses no other one."""
-    row = made({"messages": [ASK, {**ANSWER, "tool_calls": [], "weight": 1}, ASK]}, REPLY)
+    row = traffic_row({"messages": [ASK, {**ANSWER, "tool_calls": [], "weight": 1}, ASK]}, REPLY)
     assert ("reported", ["messages[1].weight"]) == request_result(row)
 
 
 def test_a_request_that_is_refused() -> None:
     """A request that cannot be read is told with its error."""
-    result, (error,) = request_result(made({"messages": [{"role": "friend"}]}, REPLY))
+    result, (error,) = request_result(traffic_row({"messages": [{"role": "friend"}]}, REPLY))
     assert ("raises", True) == (result, "unknown role 'friend'" in error)
 
 
 def test_a_key_in_no_list() -> None:
     """A value of a reply that is neither read, kept nor listed is a problem; one kept is none."""
-    kept = {**REPLY, "choices": [{**CHOICE, "weight": 7}]}
-    assert [] == reply_problems(made({"messages": [ASK]}, kept))
+    reply = {**REPLY, "choices": [{**CHOICE, "weight": 7}]}
+    assert [] == reply_problems(traffic_row({"messages": [ASK]}, reply))
 
 
 def test_rows(tmp_path: Path) -> None:
     """A file of recordings is read line by line."""
-    row = made({"messages": [ASK]}, REPLY)
+    row = traffic_row({"messages": [ASK]}, REPLY)
     with gzip.open(tmp_path / "openai.jsonl.gz", "wt", encoding="utf-8") as lines:
         lines.write(json.dumps(row._asdict()) + "\n")
     assert [row._replace(target="openai")] == [*rows(tmp_path, "openai")]

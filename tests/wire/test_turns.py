@@ -219,10 +219,12 @@ def test_ids(messages: Any, expected: object) -> None:
 def test_an_id_that_comes_back(target: str, ids: list[str]) -> None:
     """Chat pairs by turn, so an id is kept; Responses by the id alone, so later uses get others."""
     rounds = [(say("assistant", call(id)), answer(id, id)) for id in ("c", "c", "c_2", "c")]
-    entries = next(iter(sent(target, U, *(said for pair in rounds for said in pair)).values()))
-    calls = [made for entry in entries for made in entry.get("tool_calls", [entry])]
-    made = [one.get("call_id") or one.get("tool_call_id") or one.get("id") for one in calls[1:]]
-    assert [id for id in ids for _ in range(2)] == made
+    entries = next(
+        iter(sent(target, U, *(message for pair in rounds for message in pair)).values())
+    )
+    calls = [param for entry in entries for param in entry.get("tool_calls", [entry])]
+    param = [one.get("call_id") or one.get("tool_call_id") or one.get("id") for one in calls[1:]]
+    assert [id for id in ids for _ in range(2)] == param
 
 
 def test_ids_with_other_letters() -> None:
@@ -410,20 +412,20 @@ def test_instructions_behind_results(messages: Any, expected: object, losses: ob
 
 
 @pytest.mark.parametrize("target", ALL)
-@pytest.mark.parametrize("said", [EVENT, REQUEST])
-def test_what_is_fenced_already(target: str, said: Message) -> None:
+@pytest.mark.parametrize("message", [EVENT, REQUEST])
+def test_what_is_fenced_already(target: str, message: Message) -> None:
     """An event or request-only turn has a fence of its own: it is sent as it is, no hint."""
-    assert ([("user", *said_of(said), "u")], []) == (
-        turns(target, S, said, U),
-        lost(target, S, said, U),
+    assert ([("user", *said_of(message), "u")], []) == (
+        turns(target, S, message, U),
+        lost(target, S, message, U),
     )
 
 
 def test_events_before_the_conversation() -> None:
     """No instruction stands as itself before the conversation, not even behind a user's event."""
-    said = (say("user", "x", kind="event"), EVENT, A, U)
-    assert [("user", "x", "e"), ("assistant", "a"), ("user", "u")] == turns(NATIVE, *said)
-    assert [] == lost(NATIVE, *said)
+    messages = (say("user", "x", kind="event"), EVENT, A, U)
+    assert [("user", "x", "e"), ("assistant", "a"), ("user", "u")] == turns(NATIVE, *messages)
+    assert [] == lost(NATIVE, *messages)
 
 
 def said_of(message: Message) -> tuple[str, ...]:
@@ -434,16 +436,16 @@ def said_of(message: Message) -> tuple[str, ...]:
 @pytest.mark.parametrize("target", ALL)
 def test_an_instruction_that_says_nothing(target: str) -> None:
     """An instruction without a text is neither sent nor told."""
-    said = (U, say("developer"), say("developer", ""), V)
-    assert ([("user", "u", "v")], []) == (turns(target, *said), lost(target, *said))
+    messages = (U, say("developer"), say("developer", ""), V)
+    assert ([("user", "u", "v")], []) == (turns(target, *messages), lost(target, *messages))
 
 
 @pytest.mark.parametrize("target", ALL)
 def test_losses_of_an_instruction(target: str) -> None:
     """What is lost of an instruction is told before what is lost of the message after it."""
-    named = [say(role, "t", name=role) for role in ("developer", "user")]
-    found = [what for _, what, _ in lost(target, U, *named)]
-    assert [*["name of a speaker"] * 2, "developer message"] == found
+    named_messages = [say(role, "t", name=role) for role in ("developer", "user")]
+    losses = [what for _, what, _ in lost(target, U, *named_messages)]
+    assert [*["name of a speaker"] * 2, "developer message"] == losses
 
 
 def test_the_end_of_a_fence() -> None:
@@ -494,7 +496,7 @@ def test_system_text(messages: Any, texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "kept", "losses"),
+    ("content", "expected", "losses"),
     [
         (("a",), ["a"], []),
         (("a \n",), ["a"], ["trailing white space"]),
@@ -503,14 +505,14 @@ def test_system_text(messages: Any, texts: list[str]) -> None:
         ((" a", call("c")), [" a", "?c"], []),
     ],
 )
-def test_an_answer_to_be_continued(content: Any, kept: list[str], losses: list[str]) -> None:
+def test_an_answer_to_be_continued(content: Any, expected: list[str], losses: list[str]) -> None:
     """What a model is to continue does not end in white space, which many refuse."""
-    said = (U, say("assistant", "x "), V, say("assistant", *content))
-    assert [("user", "u"), ("assistant", "x "), ("user", "v"), ("assistant", *kept)] == turns(
-        OLDER, *said
+    messages = (U, say("assistant", "x "), V, say("assistant", *content))
+    assert [("user", "u"), ("assistant", "x "), ("user", "v"), ("assistant", *expected)] == turns(
+        OLDER, *messages
     )
     why = "many models refuse it at the end of the last answer, so it is left out"
-    assert [("hint", loss, why) for loss in losses] == lost(OLDER, *said, tools=(LOOK_UP,))
+    assert [("hint", loss, why) for loss in losses] == lost(OLDER, *messages, tools=(LOOK_UP,))
 
 
 def test_what_else_an_answer_says() -> None:

@@ -108,14 +108,14 @@ def test_in_a_payload(provider: Any, payload: Any, what: str) -> None:
 
 def test_in_a_value() -> None:
     """Nor has the tool, or the form of the answer, of an author such a value."""
-    found = [
+    problems = [
         raised(DataError, lambda: ToolDefinition("t", None, BYTES)).what,
         raised(DataError, lambda: OutputSchema(UNSAYABLE["bytes in an object"])).what,
     ]
     assert [
         "'schema.type' is not a JSON value: bytes",
         "'schema.enum[1]' is not a JSON value: bytes",
-    ] == found
+    ] == problems
 
 
 TOOLS = tuple(
@@ -136,15 +136,15 @@ PROMPT = Prompt(MESSAGES_OF_ALL, TOOLS, "look_up", OutputSchema(SCHEMA, "form", 
 def spoiled_payloads(payload: Any) -> dict[str, Any]:
     """Return a payload with each of these values in each place, and under a new key there."""
     cases: dict[str, Any] = {}
-    for place in places_in(payload):
-        around = payload
-        for key in place:
-            around = around[key]
+    for path in places_in(payload):
+        container = payload
+        for key in path:
+            container = container[key]
         for name, value in UNSAYABLE.items():
-            cases[f"{name} in {place}"] = with_value(payload, place, value)
-            if isinstance(around, dict):
-                cases[f"{name} beside {place}"] = with_value(
-                    payload, place, {**around, "x-new": value}
+            cases[f"{name} in {path}"] = with_value(payload, path, value)
+            if isinstance(container, dict):
+                cases[f"{name} beside {path}"] = with_value(
+                    payload, path, {**container, "x-new": value}
                 )
     return cases
 

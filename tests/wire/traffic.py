@@ -63,8 +63,8 @@ def rows(folder: Path, provider: str, *, named: bool = False) -> Iterator[Row]:
 
 def server_at(host: str, provider: str) -> str:
     """Return the server with a row for this host, empty where there is none."""
-    rows = [it for it in servers() if it.host and it.adapter == provider]
-    return next((it.name for it in rows if host.endswith(it.host)), "")
+    rows = [server for server in servers() if server.host and server.adapter == provider]
+    return next((server.name for server in rows if host.endswith(server.host)), "")
 
 
 # Requests.
@@ -80,9 +80,9 @@ def request_result(row: Row) -> tuple[str, list[str]]:
     except PromptError as error:
         return "raises", [str(error)]
     stored = bool(row.request.get("previous_response_id") or row.request.get("conversation"))
-    sides = [content_of(provider, body, stored=stored) for body in (row.request, payload)]
-    places = [*_aligned(*sides, ENTRIES.get(provider, "messages"))]
-    silent = [place for place in places if not _is_excused(place, rendered, row)]
+    contents = [content_of(provider, body, stored=stored) for body in (row.request, payload)]
+    places = [*_aligned(*contents, ENTRIES.get(provider, "messages"))]
+    silent = [path for path in places if not _is_excused(path, rendered, row)]
     if silent:
         return "silent", silent
     return ("reported", places) if places else ("equal", [])
@@ -90,8 +90,8 @@ def request_result(row: Row) -> tuple[str, list[str]]:
 
 def _aligned(recorded: Json, sent: Json, entries: str) -> Iterator[str]:
     """Yield the places that differ, those of messages by the index of the recorded one."""
-    around = [{key: side[key] for key in side if key != entries} for side in (recorded, sent)]
-    for path, _, _ in differences(*around):
+    outer_keys = [{key: side[key] for key in side if key != entries} for side in (recorded, sent)]
+    for path, _, _ in differences(*outer_keys):
         yield path
     left, right = recorded.get(entries, []), _with_recorded_ids(recorded, sent).get(entries, [])
     # Entries are inserted, joined or left out: each recorded one is looked for behind the last.
@@ -122,9 +122,9 @@ def _with_recorded_ids(recorded: Json, sent: Json) -> Json:
         [value for path, value in leaves(side) if path[-1] in ids and DATA.isdisjoint(path[:-1])]
         for side in (recorded, sent)
     )
-    known = dict(zip(right, left, strict=True)) if len(left) == len(right) else {}
+    id_by_id = dict(zip(right, left, strict=True)) if len(left) == len(right) else {}
     if not left:
-        known = dict.fromkeys(right)
+        id_by_id = dict.fromkeys(right)
 
     def renamed(value: Json, key: str = "") -> Json:
         if isinstance(value, Mapping):
@@ -135,7 +135,7 @@ def _with_recorded_ids(recorded: Json, sent: Json) -> Json:
             return {name: inner for name, inner in entries.items() if inner is not None}
         if isinstance(value, list):
             return [renamed(item) for item in value]
-        return known.get(value, value) if key in ids else value
+        return id_by_id.get(value, value) if key in ids else value
 
     return renamed(sent)
 
@@ -144,17 +144,17 @@ _KEY = re.compile(r"^key '(.*)'$")
 _MARKS = ("cache_control", "prompt_cache_breakpoint", "cachePoint")
 
 
-def _is_excused(place: str, rendered: Rendered, row: Row) -> bool:
+def _is_excused(location: str, rendered: Rendered, row: Row) -> bool:
     """Return whether a loss names this place, and this key of it."""
-    key = place.rpartition(".")[2]
+    key = location.rpartition(".")[2]
     if key == "name" and rendered.facts.result_names:
         return True  # the server asks for the name of a tool
     for loss in reported(rendered):
         keys = (*_MARKS, "content") if loss.name == "cache_mark" else ()
-        if named := _KEY.match(loss.what):
-            keys = (named[1].rpartition(".")[2],)
+        if key_match := _KEY.match(loss.what):
+            keys = (key_match[1].rpartition(".")[2],)
         is_key = not keys or key.split("[")[0] in keys
-        if is_key and any(_names(at, loss, place, row) for at in (loss.path, *loss.also)):
+        if is_key and any(_names(at, loss, location, row) for at in (loss.path, *loss.also)):
             return True
     return False
 
@@ -242,15 +242,18 @@ def reply_problems(row: Row) -> list[str]:
             problems += _problems_of_recording(row)
         return problems + _problems_of_sending(row, message)
     except PromptError as error:
-        is_told = row.stream and "the provider says" in str(error)
+        is_told = row.stream and "the provider sent an error" in str(error)
         return [] if is_told else [f"raises {error}"]
 
 
 def _problems(provider: str, message: Message, reply: Json) -> Iterator[str]:
     calls = [(call.id, call.name, call.input) for call in message.calls]
     expected = calls_of(provider, reply)
-    given = [(it.id or call[0], *it[1:]) for it, call in zip(expected, calls, strict=False)]
-    if len(calls) != len(expected) or given != calls:
+    expected_calls = [
+        (expected_call.id or call[0], *expected_call[1:])
+        for expected_call, call in zip(expected, calls, strict=False)
+    ]
+    if len(calls) != len(expected) or expected_calls != calls:
         yield f"calls: {calls} is not {expected}"
     counts = message.token_usage or {}
     usage = usage_of(provider, reply)
@@ -266,14 +269,14 @@ _TAGS = re.compile(r"<think>|</think>\s*")
 def _missing(provider: str, message: Message, reply: Json) -> Iterator[str]:
     """Yield the keys whose value is neither in the message nor listed on the page."""
     ignored = {*unlisted(provider), *_WORDS, "usage", "usageMetadata"}
-    known = [str(value) for _, value in leaves(message.to_dict())]
-    known += [call.arguments for call in message.calls]
-    text = "\n".join(known)
+    message_texts = [str(value) for _, value in leaves(message.to_dict())]
+    message_texts += [call.arguments for call in message.calls]
+    text = "\n".join(message_texts)
     for path, value in leaves(reply):
         names = [spelled(key) for key in path] if provider == "gemini" else path
         if not value or not ignored.isdisjoint([*path, *names]):
             continue
-        if str(value) not in text and not all(it in text for it in _TAGS.split(str(value))):
+        if str(value) not in text and not all(piece in text for piece in _TAGS.split(str(value))):
             yield f"{'.'.join(path)}: {str(value)[:60]!r} is in no list and in no message"
 
 
@@ -287,9 +290,9 @@ def _problems_of_recording(row: Row) -> Iterator[str]:
     if provider == "anthropic":
         recorded = [{"role": "assistant", "content": answer["content"]}]
     messages = read_payload({ENTRIES.get(provider, "messages"): recorded}, target).messages
-    whole = [block for message in messages for block in message.content]
+    blocks = [block for message in messages for block in message.content]
     extra = {key: value for message in messages for key, value in message.extra.items()}
-    for problem in _missing(provider, Message("assistant", tuple(whole), extra=extra), recorded):
+    for problem in _missing(provider, Message("assistant", tuple(blocks), extra=extra), recorded):
         yield f"as a recording, {problem}"
 
 
@@ -299,12 +302,12 @@ def _problems_of_sending(row: Row, message: Message) -> list[str]:
     prompt = Timeline(User("q"), History([message]), *results)
     rendered = render(prompt, provider=row.target or row.provider, model=row.model)
     rendered.payload()
-    told = " ".join(loss.what for loss in reported(rendered))
+    reported_keys = " ".join(loss.what for loss in reported(rendered))
     # Without its name, nobody knows where a signature of a server goes back.
     is_named = row.target != "openai_compatible"
     lost = rendered.losses
-    lost = [it for it in lost if is_named or not it.what.startswith("key ")]
-    untold = [key for key in message.extra if f"{key.rpartition('.')[2]!r}" not in told]
+    lost = [lost_block for lost_block in lost if is_named or not lost_block.what.startswith("key ")]
+    untold = [key for key in message.extra if f"{key.rpartition('.')[2]!r}" not in reported_keys]
     return [str(loss) for loss in lost] + [f"no hint names {key}" for key in untold]
 
 
@@ -319,8 +322,8 @@ def main(folder: Path, *, verbose: bool = True) -> int:
             requests[result] += 1
             problems = reply_problems(row)
             replies["wrong" if problems else "right"] += 1
-            shown = places if result in ("silent", "raises") else []
-            for problem in [*shown, *problems] if verbose else ():
+            shown_paths = places if result in ("silent", "raises") else []
+            for problem in [*shown_paths, *problems] if verbose else ():
                 print(f"  {row.case}: {problem}"[:400])
         faults += requests["silent"] + requests["raises"] + replies["wrong"]
         by_name = ", servers by name" if named else ""

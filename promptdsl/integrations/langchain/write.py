@@ -108,7 +108,7 @@ def _ai_message(
         name, id = conversion.clean(use.name, "a tool's name"), conversion.clean_id(use.id)
         arguments = conversion.clean_json(use.arguments)
         if not arguments.strip():
-            arguments, why = "{}", "no text: sent as {}"
+            arguments, why = "{}", "they are blank, so {} is sent"
             conversion.hint("mended_arguments", "arguments of a call", why, block=use)
         args = ToolUseBlock(id, name, arguments).input
         if args is not None:

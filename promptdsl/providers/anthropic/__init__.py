@@ -1,4 +1,6 @@
-"""Anthropic Messages: write and read them by the rules of ``anthropic.types`` and the service.
+"""Anthropic Messages: write and read requests by the rules of ``anthropic.types`` and the service.
 
-Content is always sent as lists of blocks. The law: ``write(read(write(m))) == write(m)``.
+A content is a list of blocks. With the setting ``lone_text="string"``, a single text is a string.
+The law: ``write(read(write(m))) == write(m)``. Read ``write.py`` first, then ``read.py``;
+``parts.py`` has what a request has besides its texts.
 """

@@ -31,11 +31,11 @@ BASE64: Mapping[str, tuple[str, ...]] = {
     "image": ("image/jpeg", "image/png", "image/gif", "image/webp"),
     "document": ("application/pdf",),
 }
-"""The media types that are taken as base64, by type of block."""
+"""By type of block, the media types that the service takes as base64."""
 
 
 def source_param(kind: str, source: MediaSource) -> Param | None:
-    """Return a source as it is sent, ``None`` if it or its media type is refused."""
+    """Return the source of an attachment, ``None`` if the service refuses it or its media type."""
     source = with_bytes(source)
     value, media_type = utf8(source.value), source.media_type
     if source.kind == "url":
@@ -45,15 +45,15 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
         return {"type": "file", "file_id": value}
     if source.kind == "base64" and media_type in BASE64[kind]:
         return {"type": "base64", "media_type": media_type, "data": value}
-    # The only media type of a text is text/plain, and every text may be sent as that.
+    # Any text may be sent as ``text/plain``, the only media type of texts that the service takes.
     text = text_of_file(source) if kind == "document" else None
     return None if text is None else {"type": "text", "media_type": "text/plain", "data": text}
 
 
 def needs_bytes(block: MediaBlock, role: str) -> bool:
-    """Return whether the address of an attachment is refused, but its bytes may be taken.
+    """Return whether the service refuses the address of an attachment, but may take its bytes.
 
-    A document at an address is always a PDF (``URLPDFSourceParam``), so a text is sent as bytes.
+    It takes only PDF documents at an address (``URLPDFSourceParam``), so a text is sent as bytes.
     """
     if role == "assistant" or not is_address(block.source):
         return False
@@ -62,7 +62,7 @@ def needs_bytes(block: MediaBlock, role: str) -> bool:
 
 
 def read_source(source: object) -> Param | None:
-    """Return a recorded source as the dictionary of a ``MediaSource``, ``None`` for others."""
+    """Return the fields of the ``MediaSource`` of a recorded source, ``None`` for unknown ones."""
     match source:
         case {"type": "file", "file_id": str(id)}:
             return {"type": "file_id", "file_id": id}
@@ -81,7 +81,7 @@ def read_source(source: object) -> Param | None:
 
 
 def tool_param(request: Request, tool: ToolDefinition) -> Param:
-    """Return a tool as it is sent."""
+    """Return the param of a tool, with a name that the service takes."""
     name = tool_name(request, tool, tool.name)
     description = {} if tool.description is None else {"description": tool.description}
     # A tool without parameters needs a schema, too.
@@ -93,7 +93,7 @@ NEEDED = {
     "mcp_toolset": "mcp_servers, and the beta header of MCP",
     **dict.fromkeys(("mcp_tool_use", "mcp_tool_result"), "mcp_servers, and the beta header of MCP"),
 }
-"""What the author must add to the request, by type of a tool or block."""
+"""By type of a tool or block, what the author must add to the request."""
 
 
 def settings_of(request: Request) -> Param:
@@ -104,10 +104,12 @@ def settings_of(request: Request) -> Param:
     if raw is not None:
         settings["tool_choice"] = raw
     elif choice:
-        named = {} if name is None else {"name": name}
-        settings["tool_choice"] = {"type": ANTHROPIC.choices[choice], **named}
-    known = request.facts.known
-    reason = "this model takes no output schema" if known else "name a model that takes one"
+        name_key = {} if name is None else {"name": name}
+        settings["tool_choice"] = {"type": ANTHROPIC.choices[choice], **name_key}
+    is_known_model = request.facts.known
+    reason = (
+        "this model takes no output schema" if is_known_model else "name a model that takes one"
+    )
     output = sendable_output(request, reason)
     raw = recorded_output(request, request.facts.origins, output)
     if raw is not None:
@@ -129,8 +131,8 @@ def read_settings(payload: Mapping[str, object]) -> Prompt:
 def _read_output(output_format: Param) -> RawSetting:
     kind = output_format.get("type", "json_schema")
     if kind != "json_schema":
-        unsayable = f"output_config.format {shown(kind)}"
-        return RawSetting(plain(output_format, "format"), "anthropic", None, unsayable)
+        lost_setting = f"output_config.format {shown(kind)}"
+        return RawSetting(plain(output_format, "format"), "anthropic", None, lost_setting)
     output = OutputSchema(required(output_format, "schema", Mapping))
     return RawSetting({**output_format, "schema": output.schema}, "anthropic", output)
 
@@ -140,15 +142,17 @@ def _read_choice(choice: object) -> RawSetting | str | None:
         return None
     fields = mapping(choice)
     kind = required(fields, "type", str)
-    ours = {sent: ours for ours, sent in ANTHROPIC.choices.items()}.get(kind)
+    choice_word = {
+        wire_word: choice_word for choice_word, wire_word in ANTHROPIC.choices.items()
+    }.get(kind)
     further = next((key for key in fields if key not in ("type", "name")), None)
     if kind == "tool" and further is None:
         return named_choice(choice, "anthropic", required(fields, "name", str), is_all=True)
     if kind == "tool":
-        ours = required(fields, "name", str)
+        choice_word = required(fields, "name", str)
     if further is not None:
-        return raw_choice(choice, "anthropic", ours, f"{shown(further)} of tool_choice")
-    return ours or raw_choice(choice, "anthropic", None, f"tool_choice {kind!r}")
+        return raw_choice(choice, "anthropic", choice_word, f"{shown(further)} of tool_choice")
+    return choice_word or raw_choice(choice, "anthropic", None, f"tool_choice {kind!r}")
 
 
 def _read_tool(data: object) -> ToolDefinition:
@@ -156,12 +160,14 @@ def _read_tool(data: object) -> ToolDefinition:
     kind = str(fields.get("type", "custom"))
     cache = read_mark(fields.pop("cache_control", None))
     if kind != "custom":
-        # The name may differ from the type. A toolset has the name of its server.
+        # The name of a tool may differ from its type. A toolset has the name of its server.
         name = fields.get("name", fields.get("mcp_server_name"))
         name = name if isinstance(name, str) else kind
         return ToolDefinition(name, cache=cache, raw=fields, origin="anthropic")
     name = required(fields, "name", str)
-    known = {key: fields.pop(key, None) for key in ("name", "description", "input_schema")}
-    description = optional_string(known["description"], "description")
-    schema = required(known, "input_schema", Mapping)
+    function_fields = {
+        key: fields.pop(key, None) for key in ("name", "description", "input_schema")
+    }
+    description = optional_string(function_fields["description"], "description")
+    schema = required(function_fields, "input_schema", Mapping)
     return ToolDefinition(name, description, schema, cache, fields, origin="anthropic")

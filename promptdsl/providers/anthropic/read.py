@@ -1,4 +1,8 @@
-"""Read a recorded Anthropic conversation, or a response, as messages."""
+"""Read a recorded Anthropic conversation, or a response, as messages.
+
+First come blocks, then payloads, responses and streams. The tables of the keys that are read are at
+the end.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -45,13 +49,13 @@ EXTRA: Mapping[str, tuple[str, ...]] = {
     "tool_use": ("caller", "toolset_name"),
     "tool_result": ("toolset_name",),
 }
-"""The types of blocks that we have, too, each with the keys that are kept unchanged."""
+"""The types of blocks that promptdsl also has, each with the keys that stay unchanged."""
 
 _STRINGS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool_use_id",)}
 
 
 def read_block(data: object) -> b.Block:
-    """Return the block of a dictionary. A block of an unknown type is kept unchanged."""
+    """Return the block of a dictionary. A block of an unknown type stays unchanged."""
     fields = mapping(data)
     if required(fields, "type", str) != "tool_result":
         return _read_flat(data)
@@ -74,10 +78,11 @@ def _read_within(data: object) -> b.Block:
 
 
 def _read_flat(data: object) -> b.Block:
+    """Return a block that contains no other blocks."""
     fields = mapping(data)
     kind = required(fields, "type", str)
     if kind == "thinking":
-        # Other libraries store signed thoughts without a text (danny-avila/LibreChat#13888).
+        # Other libraries store signed reasoning without a text (danny-avila/LibreChat#13888).
         text, signature = (optional_string(fields.get(key), key) for key in (kind, "signature"))
         return b.ReasoningBlock(text or "", signature, origin="anthropic")
     if kind == "redacted_thinking":
@@ -104,7 +109,7 @@ def read(data: object) -> Prompt:
 
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-"""The counts of input tokens."""
+"""The keys of the counts of input tokens."""
 
 
 def read_response(data: object) -> Message:
@@ -113,19 +118,23 @@ def read_response(data: object) -> Message:
     content = read_content(required(fields, "content", list))
     reason = optional_string(fields.get("stop_reason"), "stop_reason")
     counts = mapping(fields.get("usage") or {})
-    read, written = (counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation"))
+    cache_read, cache_written = (
+        counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation")
+    )
     fresh, output = counts.get("input_tokens"), counts.get("output_tokens")
     # The tokens of a compaction are not in the other counts (``BetaUsage`` of the SDK).
     steps = [*located_items("iterations", mapping, counts.get("iterations") or ())]
-    compacted = [step for step in steps if step.get("type") == "compaction"]
-    more = [step.get(key) for step in compacted for key in _INPUT]
+    compactions = [step for step in steps if step.get("type") == "compaction"]
+    compaction_counts = [step.get(key) for step in compactions for key in _INPUT]
     token_usage = usage(
-        input=None if fresh is None else total(fresh, read, written, *more),
+        input=None
+        if fresh is None
+        else total(fresh, cache_read, cache_written, *compaction_counts),
         output=None
         if output is None
-        else total(output, *(step.get("output_tokens") for step in compacted)),
-        cache_read=read,
-        cache_write=written,
+        else total(output, *(step.get("output_tokens") for step in compactions)),
+        cache_read=cache_read,
+        cache_write=cache_written,
         reasoning=mapping(counts.get("output_tokens_details") or {}).get("thinking_tokens"),
     )
     extra = KEYS.unread_of_response(fields)
@@ -134,7 +143,7 @@ def read_response(data: object) -> Message:
 
 def add_event(reply: StreamedReply, event: Param) -> None:
     """Add an event of a stream to the reply so far."""
-    kind, number = event.get("type"), event.get("index")
+    kind, index = event.get("type"), event.get("index")
     if kind == "message_start":
         replace(reply.response, mapping(event.get("message")))
         reply.response["usage"] = mapping(reply.response.get("usage") or {})
@@ -148,7 +157,7 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         block = mapping(event.get("content_block"))
         if block.get("input") == {}:
             block["input"] = ""  # the JSON text follows
-        merge(reply.part(number), block)
+        merge(reply.part(index), block)
     elif kind == "content_block_delta":
         delta = mapping(event.get("delta"))
         name = delta.pop("type", None)
@@ -156,9 +165,9 @@ def add_event(reply: StreamedReply, event: Param) -> None:
             delta = {"input": delta.get("partial_json")}
         elif name == "citations_delta":
             delta = {"citations": [delta.get("citation")]}
-        merge(reply.part(number), delta)
+        merge(reply.part(index), delta)
     elif kind == "content_block_stop":
-        parse_input(reply.part(number))
+        parse_input(reply.part(index))
     reply.response["content"] = [*reply.parts.values()]
 
 
@@ -184,7 +193,7 @@ def _block_keys(block: Mapping[str, object]) -> Shape | None:
     if kind == "redacted_thinking":
         return _REDACTED
     if kind in ("image", "document"):
-        # Other sources are kept unchanged.
+        # Blocks with other sources stay unchanged, with all keys.
         is_read = is_mapping(source) and source.get("type") in ("base64", "text", "url", "file")
         return _ATTACHMENT if is_read else None
     return _RESULT if kind == "tool_result" else _OPEN

@@ -1,20 +1,20 @@
 """Write a prompt as the arguments of ``client.messages.create``.
 
-A ``request`` is the state while it is written: its turns, losses and cache marks so far (``Turns``
-in ``providers/shared/two_sided.py``). A *param* is a dictionary of the payload. Each function
-``_x_param`` writes one type of block; :func:`write` at the end writes all of it.
+Read :func:`write` first; it is at the end. A ``request`` is the state of the request while it is
+written: its turns, losses and cache marks so far (``Turns`` in ``providers/shared/two_sided.py``).
+A *param* is a dictionary in the payload. Each function ``_x_param`` writes one type of block.
 
-``location`` is where the block is. ``location.message.role`` is the role of its message,
-``location.role`` that of the content there: ``result`` for what is in a tool result.
-``location.leads`` is whether the message is part of the system text.
+``location`` says where the block is. ``location.message.role`` is the role of its message.
+``location.role`` is the role of the content: ``result`` for the content of a tool result.
+``location.leads`` says whether the message is part of the system text.
 
-A cache mark is only noted at first, because a request may have four: the marks are chosen and
-written when all turns are known. Then a mark becomes a key of its param. Until then it is found by
-the ``id()`` of this param, so a copy of the param has no mark.
+A request may have only four cache marks. So a mark is noted first, and chosen when all turns are
+written. Then it becomes a key of its param. Until then it is found by the ``id()`` of the param, so
+a copy of the param has no mark.
 
-``request.notes`` is ``None`` in most writes. :meth:`Rendered.locations` writes the payload once
-more with notes, which say what became of each block. A shortcut would not note its block, so with
-notes there are no shortcuts: every block goes through ``block_params``, which notes it.
+``request.notes`` is ``None`` in most writes. :meth:`Rendered.locations` writes the payload a second
+time with notes, which say what each block became. A shortcut notes no block. So with notes there
+are no shortcuts: every block goes through ``block_params``, which notes it.
 """
 
 from functools import partial
@@ -92,45 +92,49 @@ _LONGEST_TITLE = 500
 def _with_extra(
     request: Turns, location: Location, param: Param, block: Carrier, *, cache: str | None = None
 ) -> Param:
-    """Return a param with the keys in ``extra`` that its type may have; note its cache mark.
+    """Return a param with the keys in ``extra`` that its type may have, and note its cache mark.
 
     A ``Carrier`` is any block that may have a cache mark. ``cache`` replaces the mark of the block.
     """
     if block.extra:
-        known = EXTRA[param["type"]]
+        allowed = EXTRA[param["type"]]
         # The only further key of a text is ``citations``, and only a text of the model may have it.
         if param["type"] == "text" and location.message.role != "assistant":
-            known = ()
-        param |= further_keys(request, location, block, known)
+            allowed = ()
+        param |= further_keys(request, location, block, allowed)
     if mark := cache or block.cache:
         request.mark(location, param, mark)
     return param
 
 
 def _text_param(request: Turns, location: Location, block: TextBlock) -> Param | None:
+    """Return a text, ``None`` for a blank one, which the service refuses."""
     if left_out_as_blank(request, location, block):
         return None
     return _with_extra(request, location, {"type": "text", "text": block.text}, block)
 
 
 def _reasoning_param(request: Turns, location: Location, block: ReasoningBlock) -> Param | None:
-    """Return reasoning unchanged, or record a hint and return ``None`` if it would be refused."""
+    """Return reasoning unchanged.
+
+    If the service would refuse it, it returns ``None`` and records a hint.
+    """
     is_native = location.message.role == "assistant" and block.origin in request.facts.origins
     if not is_native:
         lose_reasoning(request, location, block, _NOT_SIGNED)
         return None
     if not is_sendable(request, location, block.text, block.signature, block.encrypted):
         return None
-    # ``first_valid_reasoning`` is the index of a message, too.
-    is_valid = location.number >= request.first_valid_reasoning
+    # ``first_valid_reasoning`` is the index of the first message whose reasoning is still valid.
+    is_valid = location.message_index >= request.first_valid_reasoning
     if is_valid and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
-    # Some servers do not sign reasoning, but accept it back unsigned.
+    # Some servers do not sign their reasoning, and take it back without a signature.
     if is_valid and (block.signature or request.facts.reasoning_back != "never"):
         return {"type": "thinking", "thinking": block.text, "signature": block.signature or ""}
     reason = _NOT_SIGNED
     if block.encrypted or block.signature:
-        # It is signed, but not valid any more. Only a budget and grounding change what is before.
+        # It is signed, but no longer valid: a budget or grounding changed the content before it.
         cause = "a budget" if request.prompt.untrimmed_from else "grounding"
         reason = f"{cause} changed the content before it"
     lose_reasoning(request, location, block, reason)
@@ -143,12 +147,13 @@ _NOT_SIGNED = "not signed by this provider"
 def _media_param(
     request: Turns, location: Location, block: ImageBlock | DocumentBlock
 ) -> Param | None:
+    """Return an image or a document, ``None`` (a loss) if it or its source is refused."""
     if block.type not in request.facts.media:
         request.lose(
             location, "content", f"{block.type} block", f"this model takes no {block.type}"
         )
         return None
-    # For its hint only: ``source_param`` replaces lone surrogates in every source, too.
+    # This is for the hint only: ``source_param`` also replaces the lone surrogates of a source.
     request.clean(location, block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
@@ -169,13 +174,14 @@ def _media_param(
 
 
 def _document_title(request: Turns, location: Location, title: str) -> str:
-    """Return a title as the service takes it, empty if it has none; a hint if it changed."""
-    taken = "" if title.isspace() else CONTROL.sub("_", title)[:_LONGEST_TITLE]
-    lose_title(request, location, title, taken)
-    return request.clean(location, taken, "a title")
+    """Return a title that the service takes, empty for a blank one; record a hint if it changed."""
+    service_title = "" if title.isspace() else CONTROL.sub("_", title)[:_LONGEST_TITLE]
+    lose_title(request, location, title, service_title)
+    return request.clean(location, service_title, "a title")
 
 
 def _call_param(request: Turns, location: Location, block: ToolUseBlock) -> Param:
+    """Return a call, with its id and its tool's name as the service takes them."""
     name = tool_name(request, location, block.name)
     id = call_id(request, block.id)
     input = arguments_of(request, location, block)
@@ -184,24 +190,25 @@ def _call_param(request: Turns, location: Location, block: ToolUseBlock) -> Para
 
 
 def _result_param(request: Turns, location: Location, block: ToolResultBlock) -> Param:
+    """Return a result. Its cache mark and the marks in it become one mark after the result."""
     id = result_id(request, block.tool_use_id)
-    # By the author's setting, a content that is one text is sent as a string, not as a list.
+    # With this setting of the author, a content of one text is a string, not a list.
     as_string = request.prompt.lone_text == "string"
     param: Param = {"type": "tool_result", "tool_use_id": id}
-    # Most results are one text, which is written here, without calling a writer.
-    plain_text = _plain_result_text(block)
+    # Most results consist of one text. It is written here, without calling its writer.
+    plain_text = _lone_text_of(block)
     if plain_text is not None and request.notes is None:
         content = plain_text if as_string else [{"type": "text", "text": plain_text}]
         return {**param, "content": content}
-    # The marks that are noted from here on are in the result.
+    # The marks that are noted from now on are in the result.
     first_mark = len(request.marks)
-    # The result of a failed call has only texts, and at least one.
+    # The result of a failed call has only texts, and needs at least one.
     role = "error result" if block.is_error else "result"
-    params = block_params(request, location.inside(role, id), block.content, _RULES)
+    params = block_params(request, location.with_role(role, id), block.content, _RULES)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
-    # This removes the marks in the result. The one that lives longest is noted after the result.
+    # ``longest_mark`` removes the marks in the result. One mark is noted after the result instead.
     cache = longest_mark(request, first_mark, block.cache)
     if params:
         param["content"] = _string_or_params(request, params) if as_string else params
@@ -210,10 +217,11 @@ def _result_param(request: Turns, location: Location, block: ToolResultBlock) ->
     return _with_extra(request, location, param, block, cache=cache)
 
 
-def _plain_result_text(block: ToolResultBlock) -> str | None:
-    """Return the text of a result that is nothing but one text, ``None`` for any other result.
+def _lone_text_of(block: ToolResultBlock) -> str | None:
+    """Return the text of a result that consists of one text, ``None`` for any other result.
 
-    A result with a cache mark, with further keys or with a blank text is another result.
+    It is also ``None`` if the result or the text has a cache mark or further keys, if the text is
+    blank, and for the result of a failed call.
     """
     if len(block.content) != 1 or block.is_error:
         return None
@@ -225,26 +233,27 @@ def _plain_result_text(block: ToolResultBlock) -> str | None:
 
 
 _USER_TYPES = ("image", "document", "search_result", "container_upload")
-"""The types of blocks that only a user may send: the service refuses them in an answer."""
+"""The types of blocks that only a user may send. The service refuses them in an answer."""
 _TOOL_CHANGES = ("tool_addition", "tool_removal")
 """The blocks of a later system message that add a tool or remove one."""
 
 
 def _unknown_param(request: Turns, location: Location, block: UnknownBlock) -> Param | None:
+    """Return an unknown block unchanged, ``None`` (a loss) if the service refuses it here."""
     kind = str(block.data.get("type"))
     if location.role == "developer":
-        # The system text has only texts, and a later system message also changes of the tools.
+        # The system text has only texts. A later system message may also change the tools.
         is_misplaced = location.leads or kind not in _TOOL_CHANGES
     elif location.message.role == "assistant":
         is_misplaced = kind in _USER_TYPES
     else:
-        # The service runs some tools itself: their calls and results are only in an answer.
+        # The service runs some tools itself. Their calls and results may only be in an answer.
         is_misplaced = kind == "server_tool_use" or kind.endswith("_tool_result")
     if is_misplaced:
         request.lose(location, "content", f"{kind} block", misplaced(location))
         return None
     param = json_copy(dict(block.data))
-    # Some blocks need further settings of the request, which the author must add.
+    # Some blocks need further keys of the request, which the author must add.
     if kind in NEEDED:
         request.hint(location, "needed_key", f"{kind} block", f"it needs {NEEDED[kind]}")
     if cache := read_mark(param.pop("cache_control", None)):
@@ -252,7 +261,7 @@ def _unknown_param(request: Turns, location: Location, block: UnknownBlock) -> P
     return param
 
 
-# Reasoning may be in every content here: its writer says why the service does not take it there.
+# Reasoning is allowed in every content, because its writer says why the service refuses it there.
 _TEXT_AND_REASONING = frozenset({"text", "reasoning"})
 _MEDIA = frozenset({"image", "document", "unknown"})
 _USER = _TEXT_AND_REASONING | _MEDIA | {"tool_result"}
@@ -283,7 +292,7 @@ _RULES = BlockRules(
 
 
 class AnthropicPayload(TypedDict):
-    """The arguments of ``client.messages.create``; only ``messages`` is always there."""
+    """The arguments of ``client.messages.create`` for a prompt; only ``messages`` is required."""
 
     system: "NotRequired[list[TextBlockParam]]"
     messages: "list[MessageParam]"
@@ -292,18 +301,18 @@ class AnthropicPayload(TypedDict):
     output_config: "NotRequired[OutputConfigParam]"
 
 
-_DIALECT = Dialect(result="tool_result")
+_DIALECT = Dialect(result_kind="tool_result")
 
 
 def _string_or_params(request: Turns, params: list[Param]) -> str | list[Param]:
     """Return a content as a string if it is one text without other keys.
 
-    A string cannot have a cache mark. A noted mark is no key yet, so the caller makes sure that no
-    mark is noted for the params.
+    A string cannot have a cache mark. A noted mark is not a key yet, so the caller must make sure
+    that no mark is noted for the params.
     """
     is_lone = len(params) == 1 and params[0].keys() == {"type", "text"}
     if is_lone and params[0]["type"] == "text":
-        # This returns the text; with notes, the text also has the note of its block.
+        # This returns the text. With notes, the text also has the note of its block.
         return joined_texts("", params, request.notes)
     return params
 
@@ -311,17 +320,17 @@ def _string_or_params(request: Turns, params: list[Param]) -> str | list[Param]:
 def _finish_turns(request: Turns, stop: int) -> None:
     """Replace the content of each turn before the index ``stop`` by a string if it is one text.
 
-    The first ``request.finished`` turns are left out: an earlier call did the same with them. A
-    text with a noted cache mark stays in its list.
+    An earlier call did this for the first ``request.finished`` turns. A text with a noted cache
+    mark stays in its list.
     """
     marked = {id(mark.param) for mark in request.marks}
     for index in range(request.finished, stop):
-        turn = request.entries[index]
+        turn = request.payload_messages[index]
         content: str | list[Param] = turn["content"]
         if isinstance(content, list) and marked.isdisjoint(map(id, content)):
             content = _string_or_params(request, content)
             if isinstance(content, str):
-                request.entries[index] = {**turn, "content": content}
+                request.payload_messages[index] = {**turn, "content": content}
     request.finished = stop
 
 
@@ -332,7 +341,7 @@ def write(
 
     Passes have given each message a role that the target takes.
     """
-    # Some models refuse reasoning if the content before it has changed. With 0, all is valid.
+    # Some models refuse reasoning if the content before it has changed. 0 means: all is valid.
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
@@ -341,20 +350,19 @@ def write(
         if kind in NEEDED and tool.origin in request.facts.origins:
             request.hint(tool, "needed_key", f"tool {tool.name!r}", f"it needs {NEEDED[kind]}")
     finish_turns = _finish_turns if prompt.lone_text == "string" else finish_no_turns
-    # This goes through all messages and puts them into turns; ``message_params`` writes each
-    # message that is more than a plain text.
+    # Put all messages into turns. ``message_params`` writes each message that is more than a text.
     write_turns(request, cached_write, partial(message_params, rules=_RULES), finish_turns)
-    if request.called and not tools:
+    if request.called_tools and not tools:
         reason = "a conversation with calls needs its tools: add them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))
     settings = settings_of(request) if prompt.has_choice_or_output else {}
     if request.marks:
         write_marks(request, tools, _with_mark)
-        # All turns are looked at again, because a text whose mark was not chosen can now be a
-        # string. The chosen marks are keys of their params by now, so none needs to be noted.
+        # Finish all turns again, because a text whose mark was not chosen can now be a string. The
+        # chosen marks are keys of their params now, so no mark needs to be noted any more.
         request.marks, request.finished = [], 0
-        finish_turns(request, len(request.entries))
-    payload: Param = {"messages": request.entries}
+        finish_turns(request, len(request.payload_messages))
+    payload: Param = {"messages": request.payload_messages}
     if request.system:
         payload = {"system": request.system, **payload}
     if tools:
@@ -363,8 +371,8 @@ def write(
 
 
 def _with_mark(param: Param, ttl: Param) -> list[Param]:
-    """Return the list with a param and its cache mark in it; ``ttl`` is empty or has ``ttl``.
+    """Return a list with the param and its cache mark in it.
 
-    Other providers send a mark as a second param.
+    ``ttl`` is empty, or has the key ``ttl``. The list is for Bedrock, whose mark is a second param.
     """
     return [{**param, "cache_control": {"type": "ephemeral", **ttl}}]

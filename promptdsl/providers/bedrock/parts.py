@@ -1,6 +1,7 @@
 """Write and read what a request has besides its texts: attachments, tools, output schema.
 
-The state of a request while it is written comes first: names of documents, and cache marks.
+First comes the state of a request while it is written, with the names of its documents and its
+cache marks. Then come attachments, tools and settings.
 """
 
 import base64
@@ -46,22 +47,23 @@ class Converse(Turns):
     names: dict[str, int] = attrs.field(factory=dict[str, int])
     """The number of uses of each name of a document."""
     counts: dict[str, int] = attrs.field(factory=dict[str, int])
-    """The number of attachments, by kind, in the turn ``counted``."""
+    """By kind, the number of attachments in the turn ``counted``."""
     counted: int = 0
     """The index of the last turn with an attachment."""
     starts: dict[int, tuple[int, Param]] = attrs.field(factory=new_dict)
-    """The index of a message by the ``id()`` of its first param, where a turn may be divided.
+    """By the ``id()`` of the first param of a message, the index of the message.
 
-    The param is kept with the index, so that its id stays unique.
+    A turn may be divided before this param. The dictionary also keeps the param, so that its id
+    stays unique.
     """
     calls_tools: bool = False
     """Whether a call or a result was written."""
 
 
-LONGEST = 200
+MAX_NAME_LENGTH = 200
 """The greatest number of characters in a name (botocore's ``DocumentBlockNameString``)."""
 
-_MISFIT = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
+_REFUSED = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
 
 
 _SUFFIXES = {"html": ("html", "htm"), "md": ("md", "markdown")}
@@ -71,21 +73,21 @@ _SUFFIXES = {"html": ("html", "htm"), "md": ("md", "markdown")}
 def document_name(
     request: Converse, location: Location, title: str | None, media_format: str
 ) -> str:
-    """Return the name with which a document is sent; a hint if that is not its title.
+    """Return the name of a document in the payload; record a hint if it is not the title.
 
-    Only letters, digits, single spaces, hyphens and brackets are taken (``DocumentBlock`` of AWS),
-    so a file extension is left out if the format means the same. The first document with a name
-    keeps it. A name depends on earlier documents only.
+    A name has only letters, digits, single spaces, hyphens and brackets (``DocumentBlock`` of AWS).
+    So a file extension is left out if it says the same as the format. The first document with a
+    name keeps it, and later ones get a number. A name depends on earlier documents only.
     """
-    bare, _, extension = (title or "").rpartition(".")
-    if bare and extension.lower() in _SUFFIXES.get(media_format, (media_format,)):
-        title = bare
-    stem = _MISFIT.sub(" ", title or "").strip()[:LONGEST].rstrip() or "Document"
+    stem_of_title, _, extension = (title or "").rpartition(".")
+    if stem_of_title and extension.lower() in _SUFFIXES.get(media_format, (media_format,)):
+        title = stem_of_title
+    stem = _REFUSED.sub(" ", title or "").strip()[:MAX_NAME_LENGTH].rstrip() or "Document"
     count = request.names.get(stem, 0) + 1
     name = stem
     while count > 1:
         suffix = f" {count}"
-        name = stem[: LONGEST - len(suffix)].rstrip() + suffix
+        name = stem[: MAX_NAME_LENGTH - len(suffix)].rstrip() + suffix
         if name not in request.names:
             break
         count += 1
@@ -98,25 +100,31 @@ def document_name(
 
 
 POINT = BEDROCK.mark
-"""The key of a cache mark, which is a separate block after the params that it covers."""
+"""The key of a cache mark. At Converse, a mark is a separate block after the params it covers."""
+
+_REFUSED_MARK = (
+    "Converse refuses marks after videos, and after documents except PDF files for Claude"
+)
 
 
 def write_point_marks(request: Converse, tools: list[Param]) -> None:
-    """Insert a block for each cache mark that the request may have, after the param it covers."""
-    # Marks after documents and videos are refused (pydantic-ai, ``BedrockModel``).
+    """Insert a block for each cache mark that the request may have, after the mark's param."""
+    # The service refuses marks after videos and most documents (pydantic-ai, ``BedrockModel``).
     model = (request.facts.model or "").lower()
     claude = "claude" in model or "anthropic." in model
     for mark in [*request.marks]:
         pdf = claude and mark.param.get("document", {}).get("format") == "pdf"
         if "video" in mark.param or ("document" in mark.param and not pdf):
-            why = "none may follow a video, or a document other than a PDF for Claude"
-            request.lose_mark(mark, why)
+            request.lose_mark(mark, _REFUSED_MARK)
             request.marks.remove(mark)
     write_marks(request, tools, lambda param, ttl: [param, {POINT: {"type": "default", **ttl}}])
 
 
 def marked_items(data: object, key: str) -> Iterator[tuple[str, object, Cache | None]]:
-    """Yield the path, the value and the cache mark of each item of a list that is not a mark."""
+    """Yield the path, the value and the cache mark of each item of a list, except of the marks.
+
+    Raises :class:`DataError` for a mark that does not follow an item.
+    """
     listed = items(data, key)
     are_marks = [isinstance(item, Mapping) and [*item] == [POINT] for item in listed]
     for index, item in enumerate(listed):
@@ -166,7 +174,7 @@ FORMATS: Mapping[str, Mapping[str, str]] = {
         **{f"audio/{media_format}": media_format for media_format in ("pcm", "webm")},
     },
 }
-"""The formats of Converse by kind and media type (botocore's enumerations)."""
+"""By kind and media type, the formats of Converse (botocore's enumerations)."""
 
 _ALIASES: Mapping[str, Mapping[str, str]] = {
     "image": {"jpg": "image/jpeg"},
@@ -180,16 +188,18 @@ _TYPES: Mapping[str, Mapping[str, str]] = {
     kind: {**_ALIASES.get(kind, {}), **{media_format: type for type, media_format in types.items()}}
     for kind, types in FORMATS.items()
 }
-"""The media types by kind and format."""
+"""By kind and format, the media types."""
 
-MOST: Mapping[str, int] = {"image": 20, "document": 5}
-"""The most attachments of a kind in a message (``Message`` of AWS)."""
+MAX_ATTACHMENTS: Mapping[str, int] = {"image": 20, "document": 5}
+"""By kind, the greatest number of attachments in a message (``Message`` of AWS)."""
 
-LARGEST: Mapping[str, int] = {"image": 3_932_160, "document": 4_718_592, "video": 19_660_800}
-"""In bytes: 3.75 MB, 4.5 MB, and 25 MB of base64 text (``Message``, ``VideoSource``)."""
+MAX_BYTES: Mapping[str, int] = {"image": 3_932_160, "document": 4_718_592, "video": 19_660_800}
+"""By kind, the greatest size of an attachment in bytes (``Message``, ``VideoSource`` of AWS).
 
-WIDEST = 8_000
-"""The longest side of a picture, in pixels (``Message`` of AWS)."""
+The limits are 3.75 MB, 4.5 MB, and 25 MB of base64 text."""
+
+MAX_PIXELS = 8_000
+"""The greatest width and height of a picture in pixels (``Message`` of AWS)."""
 
 _S3 = re.compile(r"s3://[a-z0-9][.\-a-z0-9]{1,61}[a-z0-9](/.*)?", re.DOTALL)
 _ENDING = re.compile(r"\.([A-Za-z0-9]{2,4})\Z")
@@ -213,12 +223,15 @@ def base64_bytes(text: str) -> bytes | None:
 
 
 def needs_bytes(block: MediaBlock, role: str) -> bool:
-    """Return whether an attachment has an address outside of S3, which Converse does not take."""
+    """Return whether Converse refuses the address of an attachment, but may take its bytes.
+
+    It takes addresses in S3 only.
+    """
     return role != "assistant" and block.source.kind != "s3" and is_address(block.source)
 
 
 def media_param(request: Converse, block: MediaBlock) -> Param | str:
-    """Return the format and the source of an attachment, or the reason why it is not sent."""
+    """Return the format and the source of an attachment, or a text that says why it is not sent."""
     kind, source = block.type, with_bytes(block.source)
     if kind not in request.facts.media:
         return f"this model takes no {kind}"
@@ -229,7 +242,7 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
     media_format = _format_of(kind, source) or block.extra.get("format")
     if not isinstance(media_format, str):
         return f"not one of the formats {', '.join(FORMATS[kind].values())}"
-    # An address in S3 may name the owner of its bucket.
+    # A source in S3 may also name the owner of its bucket.
     if source.kind == "s3":
         address = source.value[:5].lower() + source.value[5:]
         if len(address) > 1024 or not _S3.fullmatch(address):
@@ -243,13 +256,13 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
         if data is None or reason:
             return reason
         location = _as_recorded(block, data)
-    # Count the attachments of the turn that this one goes to.
-    turn = len(request.entries) + (request.role != "user")
+    # Count the attachments in the turn to which this attachment will be added.
+    turn = len(request.payload_messages) + (request.role != "user")
     if turn != request.counted:
         request.counted, request.counts = turn, {}
     count = request.counts.get(kind, 0) + 1
-    if count > MOST.get(kind, count):
-        return f"over the limit of {MOST[kind]} in a message"
+    if count > MAX_ATTACHMENTS.get(kind, count):
+        return f"over the limit of {MAX_ATTACHMENTS[kind]} in a message"
     request.counts[kind] = count
     return {"format": media_format, "source": location}
 
@@ -266,19 +279,19 @@ def _format_of(kind: str, source: MediaSource) -> str | None:
 
 
 def _refusal_of(kind: str, data: bytes | None) -> str:
-    """Return why the bytes of an attachment would be refused, empty if they are taken."""
+    """Return why the service refuses the bytes of an attachment, empty if it takes them."""
     if not data:
         return "it has no bytes, or its text is not base64"
     size = (image_size(data) if kind == "image" else None) or (0, 0)
-    if max(size) > WIDEST:
-        return f"over the limit of {WIDEST:,} pixels a side"
-    if len(data) > LARGEST.get(kind, len(data)):
-        return f"over the limit of {LARGEST[kind]:,} bytes"
+    if max(size) > MAX_PIXELS:
+        return f"over the limit of {MAX_PIXELS:,} pixels a side"
+    if len(data) > MAX_BYTES.get(kind, len(data)):
+        return f"over the limit of {MAX_BYTES[kind]:,} bytes"
     return ""
 
 
 def _as_recorded(block: MediaBlock, data: bytes) -> Param:
-    """Return the source of an attachment with bytes, a text if it was recorded as a text."""
+    """Return the source of an attachment with bytes: as a text if it was recorded as a text."""
     if block.is_document and (block.source.media_type or "").startswith("text/"):
         try:
             text = data.decode()
@@ -293,7 +306,7 @@ def _as_recorded(block: MediaBlock, data: bytes) -> Param:
 
 
 def _joined_texts(parts: JsonValue) -> str | None:
-    """Return the texts of a document's ``content`` as one text, ``None`` for any other value."""
+    """Return the texts of a document's ``content`` as one text, ``None`` for other content."""
     texts: list[str] = []
     for part in parts if isinstance(parts, list) else ():
         match part:
@@ -307,7 +320,7 @@ def _joined_texts(parts: JsonValue) -> str | None:
 def read_source(
     kind: str, media_format: object, source: JsonValue
 ) -> tuple[MediaSource, Param] | None:
-    """Return a source and the keys that only Converse has, ``None`` for an unknown source."""
+    """Return a source, and the keys for ``extra`` that only Converse has; ``None`` if unknown."""
     media_type = _TYPES[kind].get(media_format) if isinstance(media_format, str) else None
     further: Param = {} if media_format is None or media_type else {"format": media_format}
     if not isinstance(source, Mapping) or len(source) != 1:
@@ -340,21 +353,23 @@ PLACEHOLDER: JsonObject = {
         "inputSchema": {"json": {"type": "object", "properties": {}}},
     }
 }
-"""The tool for a request with calls but no tools, which Converse would refuse. It never changes."""
+"""The tool of a request that has calls but no tools. Converse refuses such a request without it.
+
+It never changes."""
 
 _KEYS = frozenset({"name", "description", "inputSchema", "strict"})
-_READ_CHOICES = {sent: choice for choice, sent in BEDROCK.choices.items()}
+_READ_CHOICES = {word: choice for choice, word in BEDROCK.choices.items()}
 
 
 def tools_of(request: Converse) -> list[Param]:
     """Return the tools of a request, without the further keys that Converse refuses."""
-    params = write_tools(request, "bedrock", _tool_param, inside="toolSpec")
-    sent = (
+    params = write_tools(request, "bedrock", _tool_param, inner_key="toolSpec")
+    sent_tools = (
         tool
         for tool in request.prompt.tools
         if tool.raw is None or tool.origin in request.facts.origins
     )
-    for tool, param in zip(sent, params, strict=True):
+    for tool, param in zip(sent_tools, params, strict=True):
         if tool.raw is not None:
             continue
         spec: Param = param["toolSpec"]
@@ -371,35 +386,35 @@ def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
     elif tool.description:
         request.hint(tool, "white_space", "description", "only white space")
     schema = tool.input_schema
-    # A schema without a type is refused.
+    # The service refuses a schema without a type.
     kind = {} if "type" in schema else {"type": "object"}
     spec["inputSchema"] = {"json": {**kind, **schema}}
     return {"toolSpec": json_copy(spec)}
 
 
 def settings_of(request: Converse, tools: list[Param]) -> Param:
-    """Return the keys ``toolConfig`` and ``outputConfig`` of a prompt that needs them."""
+    """Return the keys ``toolConfig`` and ``outputConfig``, if the prompt needs them."""
     settings: Param = {}
     # The choice of a tool. Converse cannot express "none", so the model may still call one.
     choice, name = chosen(request)
     raw = recorded_choice(request, request.facts.origins, choice)
     specs = (spec for tool in tools for spec in tool.values() if is_mapping(spec))
     names = [None, *(spec.get("name") for spec in specs)]
-    is_known = choice in BEDROCK.choices and bool(tools) and name in names
-    sent_choice: Param = {}
+    is_expressible = choice in BEDROCK.choices and bool(tools) and name in names
+    choice_keys: Param = {}
     if raw is not None:
-        sent_choice = {"toolChoice": raw}
-    elif choice is not None and is_known:
-        named = {} if name is None else {"name": name}
-        sent_choice = {"toolChoice": {BEDROCK.choices[choice]: named}}
+        choice_keys = {"toolChoice": raw}
+    elif choice is not None and is_expressible:
+        name_key = {} if name is None else {"name": name}
+        choice_keys = {"toolChoice": {BEDROCK.choices[choice]: name_key}}
     elif choice is not None:
-        unsayable = tools and name is None
-        reason = "Converse cannot express it" if unsayable else "there is no such tool"
+        is_inexpressible = tools and name is None
+        reason = "Converse cannot express it" if is_inexpressible else "there is no such tool"
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(hint("tool_choice", what, reason))
     # The tools, or a placeholder if there are only calls.
     if tools:
-        settings["toolConfig"] = {"tools": tools, **sent_choice}
+        settings["toolConfig"] = {"tools": tools, **choice_keys}
     elif request.calls_tools:
         settings["toolConfig"] = {"tools": [json_copy(PLACEHOLDER)]}
         reason = "calls need a tool in the request, so a placeholder is sent"
@@ -448,7 +463,7 @@ def _read_choice(data: object) -> RawSetting | str:
 
 
 def _read_output(config: Mapping[str, object]) -> RawSetting | None:
-    """Return the output schema, which Converse has as JSON text."""
+    """Return the output format, ``None`` without one. Converse has its schema as JSON text."""
     if config.get("textFormat") is None:
         return None
     output_format = mapping(config["textFormat"])
@@ -476,6 +491,6 @@ def _read_tool(cache: Cache | None, data: object) -> ToolDefinition:
     name = required(spec, "name", str)
     schema = required(mapping(required(spec, "inputSchema")), "json", Mapping)
     description = optional_string(spec.get("description"), "description")
-    known = ("name", "description", "inputSchema")
-    extra = {key: value for key, value in spec.items() if key not in known}
+    read_keys = ("name", "description", "inputSchema")
+    extra = {key: value for key, value in spec.items() if key not in read_keys}
     return ToolDefinition(name, description, schema, cache, extra, origin="bedrock")

@@ -1,4 +1,8 @@
-"""Read a recorded Converse conversation, or a response, as messages."""
+"""Read a recorded Converse conversation, or a response, as messages.
+
+First come payloads, responses and streams, then blocks. The tables of the keys that are read are at
+the end.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -44,7 +48,7 @@ from promptdsl.providers.shared.streamed import (
 )
 
 EMPTY_RESULT: JsonObject = {"json": {}}
-"""The content of an empty result: some models refuse an empty list, all of them a blank text."""
+"""The content of an empty result. Some models refuse an empty list, and all refuse a blank text."""
 
 
 def read(data: object) -> Prompt:
@@ -56,18 +60,18 @@ def read_response(data: object) -> Message:
     """Return the message of a response, with its finish reason and its token counts."""
     response = mapping(data)
     answer = mapping(required(mapping(required(response, "output")), "message"))
-    # Converse counts new and cached input separately.
+    # ``inputTokens`` has only the new input. Input from a cache is counted separately.
     counts = mapping(response.get("usage") or {})
-    read, written = (counts.get(f"cache{key}InputTokens") for key in ("Read", "Write"))
-    cached = [count for count in (read, written) if type(count) is int]
+    cache_read, cache_written = (counts.get(f"cache{key}InputTokens") for key in ("Read", "Write"))
+    cached = [count for count in (cache_read, cache_written) if type(count) is int]
     fresh = counts.get("inputTokens")
     reason = optional_string(response.get("stopReason"), "stopReason")
     token_usage = usage(
         total=counts.get("totalTokens"),
         input=fresh + sum(cached) if type(fresh) is int else None,
         output=counts.get("outputTokens"),
-        cache_read=read,
-        cache_write=written,
+        cache_read=cache_read,
+        cache_write=cache_written,
     )
     extra = KEYS.unread_of_response(response, KEYS.unread(answer, _TURN))
     content = read_content(required(answer, "content"))
@@ -116,7 +120,7 @@ def _block(block: Param) -> Param:
 
 
 def read_block(data: object) -> b.Block:
-    """Return the block of a dictionary. An unknown block is kept unchanged."""
+    """Return the block of a dictionary. An unknown block stays unchanged."""
     kind, value = _kind_and_value(data)
     if kind == "toolResult" and _type_of(value) in _RESULTS_OF_THE_CLIENT:
         fields = mapping(value)
@@ -131,7 +135,7 @@ def read_block(data: object) -> b.Block:
 def read_content(
     content: object, *, read: Callable[[object], b.Block] = read_block
 ) -> tuple[b.Block, ...]:
-    """Return the blocks of a list, each with the cache mark after it."""
+    """Return the blocks of a list, each with the cache mark that follows it."""
     blocks: list[b.Block] = []
     for path, item, cache in marked_items(content, "content"):
         block: b.Block = located(path, read, item)
@@ -159,12 +163,13 @@ _CITED = {"content", "citations"}
 
 
 RUN_BY_SERVER = "server_tool_use"
-"""The type of a call that AWS runs, the only one in the service model. The client runs others."""
+"""The type of a call that AWS runs: the service model has no other type. The client runs others."""
 _RESULTS_OF_THE_CLIENT = (None, "tool_result")
-"""The types of results that the client sends. Results of AWS have other types."""
+"""The types of results that the client sends. AWS sends results with other types."""
 
 
 def _type_of(value: object) -> object:
+    """Return the ``type`` of a call or a result. Data that is not a mapping counts as AWS's."""
     return value.get("type") if is_mapping(value) else RUN_BY_SERVER
 
 
@@ -180,6 +185,7 @@ def _read_block_in_result(data: object) -> b.Block:
 
 
 def _read_flat_block(kind: str, value: object) -> b.Block:
+    """Return a block that contains no other blocks."""
     if kind == "text":
         return b.TextBlock(required({"text": value}, "text", str))
     if kind in FORMATS:
@@ -198,12 +204,14 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         if "redactedContent" in reasoning:
             encrypted = base64_text(reasoning["redactedContent"], "redactedContent")
             return b.ReasoningBlock("", encrypted=encrypted, origin="bedrock")
-        thought = mapping(reasoning.get("reasoningText") or {})
-        text, signature = (optional_string(thought.get(key), key) for key in ("text", "signature"))
+        reasoning_text = mapping(reasoning.get("reasoningText") or {})
+        text, signature = (
+            optional_string(reasoning_text.get(key), key) for key in ("text", "signature")
+        )
         return b.ReasoningBlock(text or "", signature, origin="bedrock")
     if kind == "citationsContent" and is_mapping(value) and value.keys() <= _CITED:
-        # Other providers take it as text, too. Citations without text, such as those of Nova's
-        # searches, are kept unchanged.
+        # A text with citations becomes a text block, because other providers take a text. Citations
+        # without text, such as those of Nova's searches, stay an unknown block.
         cited = mapping(value)
         parts = items(cited.get("content") or (), "content")
         texts: list[JsonValue] = [part.get("text") for part in map(mapping, parts)]
@@ -222,8 +230,8 @@ def _read_attachment(kind: str, value: object) -> b.Block:
         return b.UnknownBlock(_without_bytes({kind: fields}), "bedrock")
     source, extra = source_and_extra
     title = optional_string(fields.get("name"), "name")
-    known = ("name", "format", "source")
-    extra |= {key: value for key, value in fields.items() if key not in known}
+    read_keys = ("name", "format", "source")
+    extra |= {key: value for key, value in fields.items() if key not in read_keys}
     media_class = cast("Callable[..., b.MediaBlock]", CLASSES[kind])
     return media_class(source, title, extra=extra)
 
@@ -234,10 +242,11 @@ def _without_bytes(data: object) -> JsonObject:
     return fields
 
 
-def _text_leaf(item: object, around: Around, key: object) -> object:
+def _text_leaf(item: object, enclosing: Around, key: object) -> object:
+    """Return the base64 text of bytes, and the JSON of any other value."""
     if isinstance(item, bytes | bytearray):
         return base64_text(item, "bytes")
-    return json_leaf(item, around, key)
+    return json_leaf(item, enclosing, key)
 
 
 def _tool_use_keys(call: Mapping[str, object]) -> Shape | None:
@@ -256,7 +265,7 @@ _UNION = shape(
     toolUse=_tool_use_keys,
     toolResult=_tool_result_keys,
 )
-"""The kinds of blocks with a shape. Other blocks are kept with all their keys."""
+"""The shapes of some kinds of blocks. Blocks of other kinds keep all their keys."""
 _RESULT = shape("type", "toolUseId", "status", content=_UNION)
 
 _NO_CONTENT = (

@@ -1,7 +1,8 @@
 """Write a prompt as the arguments of ``client.converse``.
 
-Read from ``write`` down: messages become turns (``shared/two_sided.py``), content that the model
-refuses next to results moves to a turn of its own, and the functions below write the blocks.
+Read ``write`` first. ``shared/two_sided.py`` puts messages into turns. Then ``_separate_results``
+moves content that the model refuses next to results into a separate turn. The functions after it
+write the blocks.
 """
 
 import re
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 
 class BedrockPayload(TypedDict):
-    """The arguments of ``client.converse`` that a prompt gives; only ``messages`` is always set."""
+    """The arguments of ``client.converse`` for a prompt; only ``messages`` is always set."""
 
     system: "NotRequired[list[t.SystemContentBlockTypeDef]]"
     messages: "list[t.MessageUnionTypeDef]"
@@ -67,7 +68,7 @@ class BedrockPayload(TypedDict):
     outputConfig: "NotRequired[t.OutputConfigTypeDef]"
 
 
-_DIALECT = Dialect("toolResult", text={}, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))
+_DIALECT = Dialect("toolResult", text_keys={}, refused=re.compile(r"[^a-zA-Z0-9_.:-]"))
 
 _USER_KINDS = frozenset(
     {
@@ -82,14 +83,14 @@ _UNKNOWN_KINDS: Mapping[str, frozenset[str]] = {
     "assistant": _USER_KINDS | {"toolUse", "citationsContent"},
     "result": frozenset({"json", "image", "document", "video", "searchResult"}),
 }
-"""The kinds of unknown blocks that are sent unchanged, by location (botocore's unions)."""
+"""By the role of a location, the kinds of unknown blocks that are sent (botocore's unions)."""
 
 _EXTRA_KEYS: Mapping[str, tuple[str, ...]] = {
     "image": ("error",),
     "audio": ("error",),
     "document": ("context", "citations"),
 }
-"""The keys in ``extra`` that are sent unchanged, by kind of block."""
+"""By kind of block, the keys in ``extra`` that are sent unchanged."""
 
 _SOURCE_KEYS = ("bucketOwner", "format")
 """The keys in ``extra`` of an attachment that are part of its source."""
@@ -102,7 +103,7 @@ def write(
 
     Passes have given each message a role that the target takes.
     """
-    # The service refuses the role "system", although its model lists it and Claude takes it.
+    # The service refuses the role "system", although its service model has it and Claude takes it.
     if facts.instructions:
         facts = attrs.evolve(facts, instructions=False)
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
@@ -112,7 +113,7 @@ def write(
     settings = settings_of(request, tools)
     if request.marks:
         write_point_marks(request, tools)
-    payload: Param = {"messages": request.entries, **settings}
+    payload: Param = {"messages": request.payload_messages, **settings}
     if request.system:
         payload = {"system": request.system, **payload}
     return cast("BedrockPayload", payload), request.final_losses()
@@ -121,12 +122,13 @@ def write(
 def _separate_results(request: Converse, stop: int) -> None:
     """Move content that the model refuses next to results into a separate turn.
 
-    An answer is put before that turn, because the service joins two user turns (pydantic-ai#6081).
+    The service joins two user turns, so an answer is put between them (pydantic-ai#6081). ``stop``
+    is the index of the first turn that is not finished.
     """
     allowed, turns = request.facts.beside_results, list[Param]()
     if allowed is None:
         return
-    for turn in request.entries[request.finished : stop]:
+    for turn in request.payload_messages[request.finished : stop]:
         turns.append(turn)
         content: list[Param] = turn["content"]
         if "toolResult" not in content[0] or "toolResult" in content[-1]:
@@ -134,51 +136,54 @@ def _separate_results(request: Converse, stop: int) -> None:
         start = results = sum("toolResult" in param for param in content)
         refused: set[str] = set()
         for index, param in enumerate(content[results:], results):
-            # The message with the refused content is not divided.
+            # Begin the separate turn at a message, so that no message is divided.
             start = index if id(param) in request.starts and not refused else start
             refused |= param.keys() - {*allowed}
         if refused:
             answer = {"role": "assistant", "content": [{"text": OPENING}]}
-            with_results, alone = (
+            with_results, separate_turn = (
                 {**turn, "content": content[:start]},
                 {**turn, "content": content[start:]},
             )
-            number, _ = request.starts.get(id(content[start]), (None, None))
-            if _lacks_text(alone["content"]):
-                # The text next to the document stays with the results.
-                alone["content"].append({"text": OPENING})
-                inserted = hint("inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
-                request.turn_losses.append(_placed(request, inserted, number))
-            turns[-1:] = [with_results, answer, alone]
+            message_index, _ = request.starts.get(id(content[start]), (None, None))
+            if _lacks_text(separate_turn["content"]):
+                # The text of the document stays with the results, so the document needs another.
+                separate_turn["content"].append({"text": OPENING})
+                inserted_hint = hint("inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
+                request.turn_losses.append(_with_message(request, inserted_hint, message_index))
+            turns[-1:] = [with_results, answer, separate_turn]
             what = f"{', '.join(sorted(refused))} next to a tool result"
-            why = f"this model refuses it there: it has its own turn, after an answer {OPENING!r}"
-            beside_result = hint("beside_tool_result", what, why)
-            request.turn_losses.append(_placed(request, beside_result, number))
+            refused_hint = hint("beside_tool_result", what, _WHY_SEPARATE)
+            request.turn_losses.append(_with_message(request, refused_hint, message_index))
     if turns:
         request.counted += len(turns) - (stop - request.finished)
-        request.entries[request.finished : stop] = turns
+        request.payload_messages[request.finished : stop] = turns
         request.finished += len(turns)
 
 
-def _placed(request: Converse, loss: Loss, number: int | None) -> Loss:
-    """Return a loss with its message, if that is known."""
-    if number is None:
+def _with_message(request: Converse, loss: Loss, message_index: int | None) -> Loss:
+    """Return a loss with the message at an index, or unchanged without an index."""
+    if message_index is None:
         return loss
-    return attrs.evolve(loss, message=request.messages[number], at=(number,))
+    return attrs.evolve(loss, message=request.messages[message_index], at=(message_index,))
 
 
+_WHY_SEPARATE = (
+    f"this model refuses it there, so it is sent in a separate turn, after an answer {OPENING!r}"
+)
 _LONE_DOCUMENT = "a document without a text"
 _WHY_TEXT = f"it needs a text in the same message: {OPENING!r} is sent"
 
 
 def _lacks_text(params: list[Param]) -> bool:
-    """Return whether there is a document but no text, which it needs (``Message`` of AWS)."""
+    """Return whether there is a document without the text that it needs (``Message`` of AWS)."""
     return any("document" in param for param in params) and not any("text" in p for p in params)
 
 
 def _message_params(request: Converse, location: Location) -> list[Param]:
-    inside = location.inside("leading") if location.leads else location
-    params = message_params(request, inside, _RULES)
+    """Return the params of a message. A document without a text gets a text."""
+    leading_location = location.with_role("leading") if location.leads else location
+    params = message_params(request, leading_location, _RULES)
     content = [*params]
     if request.role == "user":
         content += request.content
@@ -186,7 +191,7 @@ def _message_params(request: Converse, location: Location) -> list[Param]:
         params.append({"text": OPENING})
         request.hint(location, "inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
     if params and request.facts.beside_results is not None:
-        request.starts[id(params[0])] = location.number, params[0]
+        request.starts[id(params[0])] = location.message_index, params[0]
     return params
 
 
@@ -199,14 +204,14 @@ def _with_extra(
     used: Collection[str] = (),
     cache: str | None = None,
 ) -> Param:
-    """Return a param with the keys in ``extra`` that are known here; note its cache mark.
+    """Return a param with the keys in ``extra`` that its kind may have, and note its cache mark.
 
-    ``used`` are keys that are part of the param already.
+    ``used`` are keys that the param has already. ``cache`` replaces the mark of the block.
     """
     if block.extra:
         ((kind, value),) = param.items()
-        known = _EXTRA_KEYS.get(kind, ())
-        if keys := further_keys(request, location, block, known, used=used):
+        allowed = _EXTRA_KEYS.get(kind, ())
+        if keys := further_keys(request, location, block, allowed, used=used):
             value |= keys
     if mark := cache or block.cache:
         request.mark(location, param, mark)
@@ -214,15 +219,16 @@ def _with_extra(
 
 
 def _text_param(request: Converse, location: Location, block: b.TextBlock) -> Param | None:
-    in_result = location.role in ("result", "error result")
-    if in_result and block.extra.get(JSON) is True:
+    """Return a text, the JSON in a result, or a text with citations; ``None`` for a blank text."""
+    is_in_result = location.role in ("result", "error result")
+    if is_in_result and block.extra.get(JSON) is True:
         value = read_json(block.text)
         if isinstance(value, dict):
             return _with_extra(request, location, {"json": json_copy(value)}, block, used=(JSON,))
     content: Param = {}
     if not left_out_as_blank(request, location, block):
         content = {"content": [{"text": block.text}]}
-    # An answer is sent with its citations. Those of Nova's searches have no text.
+    # An answer is sent with its citations. The citations of Nova's searches have no text.
     citations = block.extra.get("citationsContent")
     has_citations = citations or (content and citations is not None)
     if has_citations and location.message.role == "assistant":
@@ -234,6 +240,7 @@ def _text_param(request: Converse, location: Location, block: b.TextBlock) -> Pa
 
 
 def _attachment_param(request: Converse, location: Location, block: b.MediaBlock) -> Param | None:
+    """Return an attachment, ``None`` (a loss) if the model or the service refuses it."""
     value = media_param(request, block)
     if isinstance(value, str):
         in_s3 = block.source.kind == "s3" and not request.facts.s3_media
@@ -260,7 +267,10 @@ _UNPROVEN = "this model is unknown and may refuse it; register_model() adds its 
 def _reasoning_param(
     request: Converse, location: Location, block: b.ReasoningBlock
 ) -> Param | None:
-    """Return reasoning unchanged, ``None`` (a hint) if the service would refuse it."""
+    """Return reasoning unchanged.
+
+    If the service would refuse it, it returns ``None`` and records a hint.
+    """
     value = _reasoning_value(request, location, block)
     if value is None:
         reason = "not signed by this provider, or the content before it has changed"
@@ -276,9 +286,12 @@ def _reasoning_param(
 def _reasoning_value(
     request: Converse, location: Location, block: b.ReasoningBlock
 ) -> Param | None:
-    """Return the text and the signature of reasoning, or its encrypted form, if it is valid."""
+    """Return the text and the signature of valid reasoning, or its encrypted data.
+
+    Returns ``None`` for any other reasoning.
+    """
     is_native = location.message.role == "assistant" and block.origin in request.facts.origins
-    is_valid = location.number >= request.first_valid_reasoning
+    is_valid = location.message_index >= request.first_valid_reasoning
     if not (is_native and is_valid and request.facts.signed_reasoning):
         return None
     if block.encrypted:
@@ -298,12 +311,13 @@ def _tool_call_param(request: Converse, location: Location, block: b.ToolUseBloc
 
 
 def _tool_result_param(request: Converse, location: Location, block: b.ToolResultBlock) -> Param:
+    """Return a result. Its cache mark and the marks in it become one mark after the result."""
     id, marks_before = result_id(request, block.tool_use_id), len(request.marks)
     request.calls_tools = True
     role, status = "result", dict[str, str]()
     if block.is_error:
         role, status = "error result", {"status": "error"}
-    params = block_params(request, location.inside(role, id), block.content, _RULES)
+    params = block_params(request, location.with_role(role, id), block.content, _RULES)
     content = params or [_missing_content(block)]
     param: Param = {"toolResult": {"toolUseId": id, "content": content, **status}}
     cache = longest_mark(request, marks_before, block.cache)
@@ -311,49 +325,50 @@ def _tool_result_param(request: Converse, location: Location, block: b.ToolResul
 
 
 def _missing_content(block: b.ToolResultBlock) -> Param:
-    """Return what is sent for a result without content, which the service refuses."""
+    """Return the content of a result that has none, because the service refuses such a result."""
     if block.is_error:
         return {"text": utf8((block.error_type or "").strip()) or "error"}
     return json_copy(dict(EMPTY_RESULT))
 
 
 def _unknown_param(request: Converse, location: Location, block: b.UnknownBlock) -> Param | None:
-    """Return an unknown block unchanged, ``None`` (a loss) if it is not taken here."""
+    """Return an unknown block unchanged, ``None`` (a loss) if Converse has no such block here."""
     param: Param = json_copy(dict(block.data))
-    point = param.pop(POINT, None)
+    mark_data = param.pop(POINT, None)
     kind, value = next(iter(param.items()), ("", None))
     if len(param) != 1 or not isinstance(value, dict) or kind not in _UNKNOWN_KINDS[location.role]:
-        reason = "not a block that Converse has in this place"
+        reason = "Converse has no block of this kind here"
         request.lose(location, "content", f"{block.kind} block", reason)
         return None
     request.calls_tools |= kind in ("toolUse", "toolResult")
     _put_bytes(param)
-    if cache := read_mark(point):
+    if cache := read_mark(mark_data):
         request.mark(location, param, cache)
     return param
 
 
 def _read_unknown(data: JsonObject) -> b.Block:
-    # An unknown block with a cache mark has a second key.
+    """Return the block of the data of an unknown block."""
+    # An unknown block with a cache mark has a second key, so it stays unknown.
     return read_block(data) if len(data) == 1 else b.UnknownBlock(data, "bedrock")
 
 
 _ANY_JSON = ("input", "json")
-"""The keys whose value is any JSON data, in which ``bytes`` has no special meaning."""
+"""The keys whose value may be any JSON data. In such data, ``bytes`` has no special meaning."""
 
 
 def _put_bytes(param: Param) -> None:
-    """Replace the base64 text of all sources in a block by bytes, at any depth."""
-    waiting: list[JsonValue] = [param]
-    while waiting:
-        value = waiting.pop()
+    """Replace the base64 text in each ``source`` of a block by bytes, in place and at any depth."""
+    unvisited: list[JsonValue] = [param]
+    while unvisited:
+        value = unvisited.pop()
         if isinstance(value, dict):
             source = value.get("source")
             if isinstance(source, dict) and isinstance(text := source.get("bytes"), str):
                 source["bytes"] = base64_bytes(text) or text
-            waiting += [inner for key, inner in value.items() if key not in _ANY_JSON]
+            unvisited += [inner for key, inner in value.items() if key not in _ANY_JSON]
         elif isinstance(value, list):
-            waiting += value
+            unvisited += value
 
 
 _TEXT = frozenset({"text", "reasoning"})

@@ -1,7 +1,8 @@
-"""Turn the turns of a request into messages that a template can print; the rest becomes text.
+"""Make messages that a template can print from the turns of a request; the rest becomes text.
 
-Read ``folded`` first: it goes through the rounds of the conversation, a reply of the model with its
-results and the words of the user after it. ``_Fold`` appends their messages.
+Read ``folded`` first: it goes through the rounds of the conversation. A round is a reply of the
+model, the results of its calls, and the words of the user after them. ``_Fold`` appends the
+messages of a round.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from promptdsl.foundation.json import write_json
 from promptdsl.messages.prompt import Loss, hint
-from promptdsl.providers.chat_template.parts import SentIds, Templated
+from promptdsl.providers.chat_template.parts import PayloadIds, Templated
 from promptdsl.providers.chat_template.run import call_param
 from promptdsl.providers.shared.blocks import fenced
 from promptdsl.providers.shared.request import OPENING, Location, Param, about, joined_texts
@@ -27,7 +28,7 @@ class _Round(NamedTuple):
 
 
 def folded(request: Templated) -> list[Param]:
-    """Return the messages of a request whose turns are written."""
+    """Return the template's messages for a request whose turns are written."""
     fold = _Fold(request)
     head = request.system
     if head and request.abilities.system:
@@ -41,22 +42,25 @@ def folded(request: Templated) -> list[Param]:
         )
         reason = "the template has no such role, so it is sent before the first words of the user"
         request.lose(first, "role", "system message", reason)
-    rounds = list(_rounds(request.entries, head))
+    rounds = list(_rounds(request.payload_messages, head))
     last_user = max((n for n, turns in enumerate(rounds) if turns.user), default=-1)
-    for number, (reply, results, user) in enumerate(rounds):
-        is_open = number == len(rounds) - 1 and not user
+    for index, (reply, results, user) in enumerate(rounds):
+        is_open = index == len(rounds) - 1 and not user
         content = reply if is_open else _with_answered_calls(request, reply, results)
-        fold.add_reply(content, results, is_closed=number <= last_user)
+        fold.add_reply(content, results, is_closed=index <= last_user)
         if user:
             fold.add("user", user)
     needs_user = bool(request.prompt.tools) or not request.abilities.no_user
-    if needs_user and not request.entries and not head:
+    if needs_user and not request.payload_messages and not head:
         fold.add("user", [{"type": "text", "text": OPENING}])
     return fold.messages
 
 
 def _rounds(turns: Sequence[Param], head: list[Param]) -> Iterator[_Round]:
-    """Yield the rounds of turns. The first has no reply, and ``head`` before the user's words."""
+    """Yield the rounds of turns.
+
+    The first round has no reply, and the params ``head`` come before its words of the user.
+    """
     current = _Round([], [], [*head])
     for turn in turns:
         content: list[Param] = turn["content"]
@@ -72,14 +76,17 @@ def _rounds(turns: Sequence[Param], head: list[Param]) -> Iterator[_Round]:
 def _with_answered_calls(
     request: Templated, reply: list[Param], results: list[Param]
 ) -> list[Param]:
-    """Return a reply in which calls without a result are text. It is not the last reply."""
+    """Return a reply in which a text replaces each call without a result, which is a loss.
+
+    It is for all replies but the last, whose calls may still get results.
+    """
     answered = {result["id"] for result in results}
     content = [*reply]
     for index, param in enumerate(reply):
         if param["type"] == "call" and param["id"] not in answered:
             reason = f"it has no result, and {NO_FORMAT}"
-            lost = Loss("role", f"the call of {param['name']!r}", reason)
-            request.losses.append(about(param["location"], lost, at=param["at"]))
+            loss = Loss("role", f"the call of {param['name']!r}", reason)
+            request.losses.append(about(param["location"], loss, at=param["at"]))
             arguments = param["arguments"]
             text = arguments if isinstance(arguments, str) else write_json(arguments)
             content[index] = {"type": "text", "text": fenced("tool_use", text, name=param["name"])}
@@ -88,17 +95,20 @@ def _with_answered_calls(
 
 
 class _Fold:
-    """The messages so far, and the role of the last one that is not a call or a result."""
+    """The messages so far, and the role of the last message that is not a call or a result."""
 
     def __init__(self, request: Templated) -> None:
         self.request = request
         self.abilities = request.abilities
         self.messages: list[Param] = []
-        self.ids = SentIds(request)
+        self.ids = PayloadIds(request)
         self.last_role = ""
 
     def joined(self, params: list[Param]) -> str | list[Param]:
-        """Return parts as a content: neighbouring texts are joined, a single text is a string."""
+        """Return the content of parts: neighbouring texts are joined, a single text is a string.
+
+        Some templates take a list only.
+        """
         parts: list[Param] = []
         for is_text, run in groupby(params, lambda param: param["type"] == "text"):
             if is_text:
@@ -114,7 +124,11 @@ class _Fold:
         return parts or ""
 
     def add(self, role: str, params: list[Param], **keys: str) -> None:
-        """Append a turn. Between two turns of one role, a turn of the other role is added."""
+        """Append a turn.
+
+        If the template requires turns that alternate, a turn of the other role is added between two
+        turns of the same role, with a hint.
+        """
         if role == self.last_role and not self.abilities.user_after_result:
             other = "assistant" if role == "user" else "user"
             opening = self.joined([{"type": "text", "text": OPENING}])
@@ -125,16 +139,16 @@ class _Fold:
         self.last_role = role
 
     def add_reply(self, content: list[Param], results: list[Param], *, is_closed: bool) -> None:
-        """Append a turn of the model: text, then calls, each followed by its result.
+        """Append a turn of the model: texts, then calls with their results.
 
-        ``is_closed`` is whether a user turn follows, now or later.
+        ``is_closed`` says whether a user turn follows, now or later.
         """
         self.ids.begin()
         parts: dict[str, list[Param]] = {"text": [], "call": [], "reasoning": []}
         for param in content:
             parts.get(param["type"], parts["text"]).append(param)
         texts, calls, reasoning = parts.values()
-        # In a turn with calls, only text is printed.
+        # In a turn with calls, a template prints only texts.
         is_text = all(param["type"] == "text" for param in texts)
         with_text = bool(texts and calls and is_text and self.abilities.text_with_calls)
         keys: dict[str, str] = {}
@@ -159,12 +173,12 @@ class _Fold:
     def _reasoning_keys(
         self, reasoning: list[Param], *, with_text: bool, prints: bool
     ) -> dict[str, str]:
-        """Return reasoning under its key. Some templates leave it out, which is a hint.
+        """Return reasoning under its key. If the template leaves it out, this records a hint.
 
-        ``with_text`` is whether it is in a turn with text and calls, ``prints`` is whether it is
-        printed if a user turn follows later.
+        ``with_text`` says whether the turn has text and calls. ``prints`` says whether the template
+        prints reasoning in this turn.
         """
-        thoughts = joined_texts("\n\n", reasoning, self.request.notes, "thought")
+        text = joined_texts("\n\n", reasoning, self.request.notes, "reasoning")
         if with_text and not self.abilities.reasoning_with_text:
             reason = "the template prints none in a turn with text and calls"
             self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
@@ -172,10 +186,10 @@ class _Fold:
         if not prints:
             reason = "the template prints none before the last user message"
             self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
-        return {"reasoning_content": thoughts}
+        return {"reasoning_content": text}
 
     def _batches(self, calls: list[Param]) -> list[list[Param]]:
-        """Return calls by turn: all calls in one turn, or a turn for each."""
+        """Return the calls of each turn: all calls in one turn, or one call in each turn."""
         if not calls:
             return []
         if self.abilities.parallel or len(calls) == 1:
@@ -186,12 +200,12 @@ class _Fold:
 
     def _add_calls(self, calls: list[Param], texts: list[Param], keys: dict[str, str]) -> None:
         """Append a turn of the model with calls, and the texts and reasoning before them."""
-        sent: list[Param] = []
+        call_params: list[Param] = []
         for call in calls:
             id = self.ids.fit(call["id"])
-            sent.append(call_param(id, call["name"], call["arguments"]))
-            self.request.note_change(call, sent[-1])
-        message = {"role": "assistant", "content": self.joined(texts), "tool_calls": sent}
+            call_params.append(call_param(id, call["name"], call["arguments"]))
+            self.request.note_change(call, call_params[-1])
+        message = {"role": "assistant", "content": self.joined(texts), "tool_calls": call_params}
         self.messages.append({**message, **keys})
 
     def _add_result(self, result: Param) -> None:

@@ -12,7 +12,7 @@ from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_TEXT = 100_000_000
-"""The greatest length of the printed text, and of a text or a list that ``*`` repeats."""
+"""The greatest length of the printed text, and of a text or a list that ``*`` makes."""
 
 
 class Refusal(TemplateError):
@@ -55,14 +55,16 @@ def _printable(value: object) -> object:
 
 
 class _Environment(ImmutableSandboxedEnvironment):
+    """The sandbox. It also limits the size of what ``*`` makes."""
+
     intercepted_binops = frozenset("*")
 
     def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
         """Return a product, unless it is a text or a list that is too long."""
-        for many, times in ((left, right), (right, left)):
-            if not isinstance(many, Sized) or not isinstance(times, int):
+        for repeated, times in ((left, right), (right, left)):
+            if not isinstance(repeated, Sized) or not isinstance(times, int):
                 continue
-            if len(many) * times > MAX_TEXT:
+            if len(repeated) * times > MAX_TEXT:
                 raise TooMuch
         return super().call_binop(context, operator, left, right)
 
@@ -74,7 +76,7 @@ def _tojson(  # noqa: PLR0917 (templates pass them by position, as in transforme
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    # The filter of Jinja itself escapes HTML.
+    # Jinja's own filter would escape HTML.
     return json.dumps(
         value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
     )
@@ -88,7 +90,7 @@ def _environment() -> _Environment:
         finalize=_printable,
     )
     environment.filters["tojson"] = _tojson
-    # The same prompt always gives the same text.
+    # The same prompt must always give the same text, so nothing may be random.
     del environment.filters["random"]
     del environment.globals["lipsum"]
     return environment
@@ -96,18 +98,18 @@ def _environment() -> _Environment:
 
 @lru_cache(maxsize=64)
 def compiled(source: str) -> Callable[[Mapping[str, object]], str]:
-    """Return a function of variables that prints a template; raises what Jinja raises."""
+    """Return a function that prints a template with variables; raises what Jinja raises."""
     template = _environment().from_string(source, {"raise_exception": raise_exception})
     return partial(_print, template)
 
 
 def _print(template: Template, variables: Mapping[str, object]) -> str:
     pieces: list[str] = []
-    left = MAX_TEXT
+    free_characters = MAX_TEXT
     for piece in template.generate(variables):
         pieces.append(piece)
-        left -= len(piece)
-        if left < 0:
+        free_characters -= len(piece)
+        if free_characters < 0:
             raise TooMuch
     return "".join(pieces)
 

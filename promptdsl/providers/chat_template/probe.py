@@ -1,4 +1,7 @@
-"""Find the features of a chat template: render short conversations and look for their words."""
+"""Find the features of a chat template: render short conversations and look for their words.
+
+Read ``probed`` first.
+"""
 
 import re
 from collections.abc import Sequence
@@ -13,8 +16,9 @@ from promptdsl.providers.chat_template.parts import Abilities
 from promptdsl.providers.chat_template.run import call_param, render, tool_param
 from promptdsl.providers.shared.request import Param
 
-# Words that no template prints by itself and no trimming changes, none of them part of another.
-SYSTEM, QUESTION, ANSWER, THOUGHT, LAST = ("Qzsystem", "Qzasked", "Qzsaid", "Qzthought", "Qzlast")
+# No template prints these words by itself, and trimming does not change them. No word contains
+# another.
+SYSTEM, QUESTION, ANSWER, REASONING, LAST = ("Qzsystem", "Qzasked", "Qzsaid", "Qzthought", "Qzlast")
 _TOOL, _OTHER_TOOL, _KEY, _VALUE, _RESULT = ("qztool", "qzmore", "qzkey", "qzvalue", "Qzresult")
 _OTHER_RESULT = "Qzother"
 _REPLY: Param = {"role": "assistant", "content": ANSWER}
@@ -33,7 +37,7 @@ _MEDIA: dict[str, Param] = {
 
 @lru_cache(maxsize=64)
 def probed(template: ChatTemplate) -> Abilities:
-    """Return the features of a template, found by rendering some thirty short conversations."""
+    """Return the features of a template. It renders the template with some 30 conversations."""
     probe = _basis(template)
     # A system text must stay first when the conversation grows.
     system = {"role": "system", "content": SYSTEM}
@@ -61,7 +65,7 @@ def probed(template: ChatTemplate) -> Abilities:
 
 @attrs.frozen
 class _Probe:
-    """A template, and its features as far as they are known."""
+    """A template, and its features that are known so far."""
 
     template: ChatTemplate
     abilities: Abilities
@@ -73,7 +77,10 @@ class _Probe:
         ordered: bool = True,
         tools: list[Param] | None = None,
     ) -> bool:
-        """Return whether the text of a conversation has these words, in this order."""
+        """Return whether the text of a conversation has these words.
+
+        With ``ordered``, they must come in this order.
+        """
         text = self.text(messages, tools)
         if text is None:
             return False
@@ -86,33 +93,36 @@ class _Probe:
             tools = _DESCRIBED
         elif not tools:
             tools = [] if self.abilities.tools_list else None
-        sent: list[Param] = []
+        adapted: list[Param] = []
         for message in messages:
             content, is_tool = message["content"], message["role"] == "tool"
             if self.abilities.lists and not is_tool and not isinstance(content, list):
                 content = [{"type": "text", "text": content}]
-            sent.append({**message, "content": content})
+            adapted.append({**message, "content": content})
         try:
-            return render(self.template, sent, tools)
+            return render(self.template, adapted, tools)
         except TemplateError:
             return None
 
 
 def _shows_part(probe: _Probe, role: str, kind: str) -> bool:
-    """Return whether a template prints something for a part between two texts of a turn."""
+    """Return whether a template prints a media part of this type between two texts of a turn."""
     texts: list[Param] = [{"type": "text", "text": word} for word in (ANSWER, LAST)]
-    before, after = ([_user()], [_user(THOUGHT)]) if role == "assistant" else ([], [])
+    before, after = ([_user()], [_user(REASONING)]) if role == "assistant" else ([], [])
     contents = (texts, [texts[0], _MEDIA[kind], texts[1]])
-    bare, shown = (
+    without_part, with_part = (
         probe.text([*before, {"role": role, "content": content}, *after]) for content in contents
     )
-    if bare is None or shown is None or len(shown) <= len(bare):
+    if without_part is None or with_part is None or len(with_part) <= len(without_part):
         return False
-    return 0 <= shown.find(ANSWER) < shown.find(LAST) and kind in probe.template.source
+    return 0 <= with_part.find(ANSWER) < with_part.find(LAST) and kind in probe.template.source
 
 
 def _basis(template: ChatTemplate) -> _Probe:
-    """Return a probe whose format of contents, and of a request without tools, is printed."""
+    """Return a probe with two features: the format of contents, and of a request without tools.
+
+    Raises :class:`TemplateError` if the template does not print the words of a user.
+    """
     for lists, tools_list in product((False, True), (False, True)):
         probe = _Probe(template, Abilities(lists=lists, tools_list=tools_list))
         if probe.shows([_user()], QUESTION):
@@ -125,7 +135,7 @@ def _basis(template: ChatTemplate) -> _Probe:
 
 
 def _with_calls(probe: _Probe) -> Abilities:
-    """Return the features of a template, with those of calls, results and reasoning."""
+    """Return all features of a template: also those of calls, results and reasoning."""
     words = (QUESTION, _TOOL, _KEY, _VALUE, _RESULT)
     for mapping, short_ids in product((True, False), (False, True)):
         abilities = attrs.evolve(probe.abilities, mapping=mapping, short_ids=short_ids)
@@ -133,17 +143,17 @@ def _with_calls(probe: _Probe) -> Abilities:
         text = probe.text(messages, _TOOLS) or ""
         # Models do not read a mapping printed by Python, or JSON text that is quoted twice.
         is_json = f"{{'{_KEY}'" not in text and '\\"' not in text[text.find(QUESTION) :]
-        is_shown = is_json and probe.shows(messages, QUESTION, _RESULT)
-        if is_shown and probe.shows([*messages, _REPLY], *words, ANSWER):
+        is_printed = is_json and probe.shows(messages, QUESTION, _RESULT)
+        if is_printed and probe.shows([*messages, _REPLY], *words, ANSWER):
             return _with_rounds(attrs.evolve(probe, abilities=abilities))
     return attrs.evolve(probe.abilities, calls=False, user_after_result=True, reasoning=False)
 
 
 def _with_rounds(probe: _Probe) -> Abilities:
-    """Return the features of a template that prints calls: also text and reasoning with calls."""
+    """Return all features of a template that prints calls: also text and reasoning with calls."""
     abilities = probe.abilities
     call, result = _calling(abilities, _TOOL), _result(abilities, _TOOL)
-    both = [
+    two_calls = [
         _user(),
         _calling(abilities, _TOOL, _OTHER_TOOL),
         result,
@@ -151,16 +161,19 @@ def _with_rounds(probe: _Probe) -> Abilities:
     ]
     printed = probe.text([_user(), call, result], _TOOLS) or ""
     printed = printed[printed.find(QUESTION) :]
-    # Some print the text of a turn with calls as reasoning, and drop it after an answer.
+    # Some templates print the text of a turn with calls as reasoning, and drop it after an answer.
     call_with_text = {**call, "content": ANSWER}
     round_with_text = [_user(), call_with_text, result]
     words = (QUESTION, ANSWER, _TOOL, _RESULT)
     answered = [*round_with_text, {**_REPLY, "content": LAST}, _user()]
-    thinking, thought = {"reasoning_content": THOUGHT}, (QUESTION, THOUGHT, _TOOL, _RESULT)
-    thoughtful = [_user(), {**call, **thinking}, result]
+    reasoning_keys, words_with_reasoning = (
+        {"reasoning_content": REASONING},
+        (QUESTION, REASONING, _TOOL, _RESULT),
+    )
+    round_with_reasoning = [_user(), {**call, **reasoning_keys}, result]
     return attrs.evolve(
         abilities,
-        parallel=probe.shows(both, _TOOL, _OTHER_TOOL, _RESULT, _OTHER_RESULT),
+        parallel=probe.shows(two_calls, _TOOL, _OTHER_TOOL, _RESULT, _OTHER_RESULT),
         text_with_calls=probe.shows(round_with_text, *words)
         and probe.shows(answered, *words, LAST),
         user_after_result=probe.shows(
@@ -168,11 +181,19 @@ def _with_rounds(probe: _Probe) -> Abilities:
         ),
         tag_keys=_in_tag(_KEY).search(printed) is not None,
         tag_names=_in_tag(_TOOL).search(printed) is not None,
-        reasoning=probe.shows(thoughtful, *thought),
-        answers=probe.shows([_user(), {**_REPLY, **thinking}, _user(LAST)], THOUGHT, ANSWER, LAST),
-        rounds=probe.shows([*thoughtful, _REPLY, _user(LAST)], *thought, LAST),
+        reasoning=probe.shows(round_with_reasoning, *words_with_reasoning),
+        answers=probe.shows(
+            [_user(), {**_REPLY, **reasoning_keys}, _user(LAST)], REASONING, ANSWER, LAST
+        ),
+        rounds=probe.shows(
+            [*round_with_reasoning, _REPLY, _user(LAST)], *words_with_reasoning, LAST
+        ),
         reasoning_with_text=probe.shows(
-            [_user(), {**call_with_text, **thinking}, result], QUESTION, THOUGHT, ANSWER, _TOOL
+            [_user(), {**call_with_text, **reasoning_keys}, result],
+            QUESTION,
+            REASONING,
+            ANSWER,
+            _TOOL,
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Read a recorded conversation, or the answer to a request, as messages."""
+"""Read a recorded conversation of a chat template, or a response, as messages."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -28,17 +28,18 @@ from promptdsl.providers.shared.reading import (
 )
 
 _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
-"""The keys of reasoning in templates and servers; most of them use the first."""
+"""The keys of reasoning in templates and at servers. Most use the first."""
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _OTHER_ROLES = {"ipython": "tool", "tool_results": "tool", "model": "assistant"}
-"""The role by its other name in some templates."""
+"""By the name of a role in some templates, the role."""
 
 
 def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of a list of messages as templates take them.
 
-    Calls and results without an id, or with an empty one, are paired in their order.
+    Calls and results without an id, or with an empty id, are paired in their order. Raises
+    :class:`DataError` with the index of a message that cannot be read.
     """
     payload = cast("JsonObject", data) if isinstance(data, Mapping) else {"messages": data}
     reader = _Reader()
@@ -48,11 +49,11 @@ def read(data: object) -> Prompt:
 
 
 class _Reader:
-    """Reads one message after another, and remembers the calls without a result."""
+    """A reader of one message after another. It remembers the calls without a result."""
 
     def __init__(self) -> None:
         self.calls_before = 0
-        self.is_begun = False
+        self.has_started = False
         self.open_calls: dict[str, None] = {}
 
     def read(self, data: object) -> Message:
@@ -64,12 +65,12 @@ class _Reader:
             raise DataError(f"unknown role {role!r}", fix=nearest(role, _ROLES))
         speaker = optional_string(fields.get("name"), "name")
         if role == "tool":
-            # A result without an id belongs to the first open call.
+            # A result without an id answers the first open call.
             id = optional_string(fields.get("tool_call_id"), "tool_call_id")
             if not id:
                 id = next(iter(self.open_calls), f"call_{self.calls_before}")
             self.open_calls.pop(id, None)
-            self.is_begun = True
+            self.has_started = True
             result = b.ToolResultBlock(id, _read_content(fields.get("content")), speaker)
             return message("tool", (result,), kind="recorded")
         details = NO_DETAILS if speaker is None else Details(name=speaker)
@@ -78,12 +79,12 @@ class _Reader:
             calls = [block.id for block in content if isinstance(block, b.ToolUseBlock)]
             self.calls_before += len(calls)
             self.open_calls = dict.fromkeys(calls)
-            self.is_begun = True
+            self.has_started = True
             return message("assistant", content, kind="recorded", details=details)
         content = _read_content(fields.get("content"))
-        if role == "system" and self.is_begun:
+        if role == "system" and self.has_started:
             return message("developer", content, kind="recorded_system", details=details)
-        self.is_begun = self.is_begun or role == "user"
+        self.has_started = self.has_started or role == "user"
         return message(cast("Role", role), content, kind="recorded", details=details)
 
 
@@ -107,7 +108,7 @@ def _read_part(data: object) -> b.Block:
 def _read_reply(fields: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
     """Return the blocks of a reply: reasoning, text, a refusal and calls.
 
-    ``calls_before`` is the number of earlier calls, for the ids of calls without one.
+    ``calls_before`` is the number of earlier calls, which makes the id of a call without one.
     """
     texts = filter(None, (optional_string(fields.get(key), key) for key in _REASONING_KEYS))
     # Some servers send the same reasoning under two keys.
@@ -115,8 +116,8 @@ def _read_reply(fields: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
     refusal = optional_string(fields.get("refusal"), "refusal")
     refused = (b.TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
     calls = [
-        b.ToolUseBlock(id or f"call_{calls_before + number}", name, arguments)
-        for number, (id, name, arguments) in enumerate(
+        b.ToolUseBlock(id or f"call_{calls_before + index}", name, arguments)
+        for index, (id, name, arguments) in enumerate(
             located_items("tool_calls", _read_call, fields.get("tool_calls") or ())
         )
     ]
@@ -137,8 +138,8 @@ def _read_call(data: object) -> tuple[str | None, str, str]:
 def read_response(data: object) -> Message:
     """Return the message of a response that a server of open models or a tokenizer returned.
 
-    A response is a Chat completion, a text completion, or a message. Of several choices, the first
-    is read.
+    A response is a Chat completion, a text completion, or a message. It reads the first of several
+    choices.
     """
     response = mapping(data)
     if "choices" not in response:
@@ -168,15 +169,15 @@ _TEXT = shape("type", "text")
 _ANSWER = shape(
     *(*MESSAGE_KEYS, *ANSWER_KEYS, "thinking"), content=_part_keys, tool_calls=call_keys
 )
-_OTHERS = shape(*MESSAGE_KEYS, content=_part_keys)
-_RESULT = _OTHERS.also("tool_call_id")
+_OTHER_MESSAGE = shape(*MESSAGE_KEYS, content=_part_keys)
+_RESULT = _OTHER_MESSAGE.also("tool_call_id")
 
 
 def _message_keys(fields: Mapping[str, object]) -> Shape:
     role = fields.get("role")
     if role in ("assistant", "model"):
         return _ANSWER
-    return _RESULT if role in ("tool", "ipython", "tool_results") else _OTHERS
+    return _RESULT if role in ("tool", "ipython", "tool_results") else _OTHER_MESSAGE
 
 
 KEYS = ReadKeys({"messages": _message_keys})

@@ -1,4 +1,7 @@
-"""Render a chat template, and break the control tokens that it would read in a prompt."""
+"""Render a chat template, and break the control tokens that texts of a prompt could forge.
+
+First comes the rendering, then the search for the control tokens: read ``control_tokens``.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +14,7 @@ from promptdsl.foundation.frozen import thawed
 from promptdsl.providers.shared.blocks import utf8
 from promptdsl.providers.shared.request import Param
 
-# Render a chat template, with the current time if needed; errors name the template's line.
+# Render a chat template, with a fixed time if it needs one. Errors name the template's line.
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
@@ -23,7 +26,7 @@ _LOCAL_DIRECTIVE = re.compile("%[EO]?([%aAbBhpPcxXrs])")
 
 
 def formatted_time(now: datetime, format: str) -> str:
-    """Return the text of ``strftime`` in the locale ``C``; a time without a zone is in UTC."""
+    """Return the text of ``strftime`` in the locale ``C``. A time without a zone counts as UTC."""
     day, month = _DAYS[now.weekday()], _MONTHS[now.month - 1]
     half = "PM" if now.hour >= 12 else "AM"
     zoned = now if now.tzinfo else now.replace(tzinfo=UTC)
@@ -46,12 +49,12 @@ def formatted_time(now: datetime, format: str) -> str:
 
 
 def call_param(id: str, name: str, arguments: Param | str) -> Param:
-    """Return a call as it is in a conversation."""
+    """Return a call as templates take it in a message."""
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def tool_param(name: str, description: str, parameters: Param) -> Param:
-    """Return the definition of a tool as it is in a conversation."""
+    """Return the definition of a tool as templates take it."""
     function = {"name": name, "description": description, "parameters": parameters}
     return {"type": "function", "function": function}
 
@@ -65,7 +68,8 @@ def render(
 ) -> str:
     """Return the text of a conversation, by default up to the beginning of the next answer.
 
-    Raises :class:`TemplateError` with the template's own message if the template refuses it.
+    Raises :class:`TemplateError` with the template's own message if the template refuses the
+    conversation.
     """
     from promptdsl.providers.chat_template.jinja import compiled
 
@@ -94,16 +98,16 @@ def render(
 
 
 _END = "END_OF_CONTINUED_TEXT "
-"""A word at the end of a text to be continued. Templates that trim texts remove its space."""
+"""A word and a space, to be put at the end of a text. Templates that trim remove the space."""
 
 
 def render_open(
     template: ChatTemplate, messages: Sequence[Param], tools: Sequence[Param] | None = None
 ) -> str | None:
-    """Return the text of a conversation up to the end of its last message, to be continued there.
+    """Return the text of a conversation up to the end of its last message, which is continued.
 
     ``continue_final_message`` of ``transformers`` does the same. Returns ``None`` if the template
-    does not print that message. Raises :class:`TemplateError` if it refuses the conversation.
+    does not print this message. Raises :class:`TemplateError` if it refuses the conversation.
     """
     *before, last = messages
     content: str | list[Param] = last["content"]
@@ -123,7 +127,7 @@ def render_open(
 
 
 def _fault(template: ChatTemplate, error: Exception) -> TemplateError:
-    """Return the error for an exception in a template, with the line and advice."""
+    """Return the error for an exception in a template, with the template's line and advice."""
     from jinja2 import TemplateSyntaxError
 
     from promptdsl.providers.chat_template.jinja import Refusal, TooMuch
@@ -150,13 +154,13 @@ def _fault(template: ChatTemplate, error: Exception) -> TemplateError:
     return TemplateError(f"{where}: {message}", fix=fix)
 
 
-# Find the control tokens of a chat template, and break them in texts of a prompt.
+# Find the control tokens of a chat template, and break them in the texts of a prompt.
 #
 # A backslash after its first character breaks a token: ``<|im_end|>`` becomes ``<\|im_end|>``. The
 # backslash is visible, and no tokenizer removes it, as some remove invisible characters.
 
 _WORD = re.compile("promptdsl[a-z]", re.IGNORECASE)
-"""The words in the short conversations with which a template is rendered."""
+"""The words of the short conversations with which a template is rendered."""
 
 
 def _turn(role: str, word: str, **keys: object) -> Param:
@@ -164,11 +168,11 @@ def _turn(role: str, word: str, **keys: object) -> Param:
 
 
 _QUESTION, _REPLY = _turn("user", "promptdsla"), _turn("assistant", "promptdslb")
-_THOUGHT = {"reasoning_content": "promptdslt"}
+_REASONING = {"reasoning_content": "promptdslt"}
 _SHAPES: list[list[Param]] = [
     [_QUESTION],
     [_QUESTION, _REPLY, _turn("user", "promptdslc")],
-    [_QUESTION, {**_REPLY, **_THOUGHT}],
+    [_QUESTION, {**_REPLY, **_REASONING}],
     [_turn("system", "promptdsla"), _turn("user", "promptdslb")],
     [_QUESTION, _turn("system", "promptdslb")],
     [_QUESTION, _turn("developer", "promptdslb")],
@@ -176,7 +180,7 @@ _SHAPES: list[list[Param]] = [
 ]
 _RESULT = _turn("tool", "promptdslr", tool_call_id="promptdsl", name="promptdslf")
 _CALLS: list[list[Param]] = [
-    [_QUESTION, _turn("assistant", "", tool_calls=[call], **_THOUGHT), _RESULT, *later]
+    [_QUESTION, _turn("assistant", "", tool_calls=[call], **_REASONING), _RESULT, *later]
     for call in (
         call_param("promptdsl", "promptdslf", {"promptdslk": "promptdslv"}),
         call_param("promptdsl", "promptdslf", '{"promptdslk": "promptdslv"}'),
@@ -212,10 +216,12 @@ _TAGS = frozenset(
     )
 )
 
-_ODD = re.compile(r"([<\[\]{}|~\u3008](?=\S*[A-Za-z])[^\s'\",]{1,40}[<>\[\]{}|~\u3009])\w{0,20}")
+_BRACKETED_WORD = re.compile(
+    r"([<\[\]{}|~\u3008](?=\S*[A-Za-z])[^\s'\",]{1,40}[<>\[\]{}|~\u3009])\w{0,20}"
+)
 _TAG = re.compile(r"</?[A-Za-z_][\w.:-]{0,60}(?:[=>]| [A-Za-z]+=)")
 _BRACKET = re.compile(r"\[/?[a-z]?[A-Z][A-Z_]+\]")
-_KNOWN = re.compile(f"{_BARRED.pattern}|{_HALF.pattern}|{_TAG.pattern}|{_BRACKET.pattern}")
+_TOKEN = re.compile(f"{_BARRED.pattern}|{_HALF.pattern}|{_TAG.pattern}|{_BRACKET.pattern}")
 _LINE = re.compile(r"\\n|\n")
 _HEADER = re.compile(r"(?=.*[^\W\d_])(?=.*[^\w\s]).{2,64}")
 _SURE = re.compile("#.*|.*[:>\\]]")
@@ -226,28 +232,31 @@ _VALUE = re.compile(r"[\"{].*")
 def control_tokens(template: ChatTemplate | None) -> re.Pattern[str]:
     """Return a pattern that matches the first character of each control token of a template.
 
-    The tokens are those in its source, those that it prints around the words of short
-    conversations, the special tokens of its tokenizer, and the other tokens of its family of
-    models. Without a template they are the tokens of all families.
+    The tokens come from its source, from the text that it prints around the words of short
+    conversations, from the special tokens of its tokenizer, and from the family of its model.
+    Without a template they are the tokens of all families.
     """
     if template is None:
         return _first_characters(_BRACKETED | _TAGS, half=True)
     from promptdsl.providers.chat_template.jinja import texts
 
     tokens = {template.bos_token, template.eos_token, *template.special_tokens}
-    # In the source without comments: anything like a token, and lines in odd brackets.
+    # From the source without comments: everything like a token, and lines that are a word in
+    # brackets.
     for text in texts(template.source):
-        tokens.update(match[0] for match in _KNOWN.finditer(text))
-        odd_lines = (_ODD.fullmatch(line.strip()) for line in _LINE.split(text))
-        tokens.update(match[1] for match in odd_lines if match)
-    # In the printed text: the same, and the heads of turns.
+        tokens.update(match[0] for match in _TOKEN.finditer(text))
+        bracketed_lines = (_BRACKETED_WORD.fullmatch(line.strip()) for line in _LINE.split(text))
+        tokens.update(match[1] for match in bracketed_lines if match)
+    # From the printed text: the same, and the heads of turns.
     for text, is_between in _printed_texts(template):
-        tokens.update(match[0] for match in _KNOWN.finditer(text))
+        tokens.update(match[0] for match in _TOKEN.finditer(text))
         lines = [line for line in text.splitlines() if line.strip()]
         for line in lines if is_between else lines[-1:]:
-            odd = _ODD.fullmatch(line.strip())
-            tokens.update((odd[1],) if odd else _turn_heads(line, only_sure=not is_between))
-    # The rest of the family.
+            bracketed = _BRACKETED_WORD.fullmatch(line.strip())
+            tokens.update(
+                (bracketed[1],) if bracketed else _turn_heads(line, only_sure=not is_between)
+            )
+    # The other tokens of the family.
     if tokens & _BRACKETED:
         tokens |= _BRACKETED
     if tokens & _TAGS or not any(map(_BARRED.match, tokens)):
@@ -266,9 +275,9 @@ def neutralised(text: str, tokens: re.Pattern[str]) -> str:
 
 
 def _first_characters(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
-    """Return a pattern that matches the first character of each token; tokens may overlap.
+    """Return a pattern that matches the first character of each token. Tokens may overlap.
 
-    With ``half``, it also matches the first character of any token with one bar.
+    With ``half``, it also matches the first character of any token with a bar on one side only.
     """
     angled = [_AFTER_ANGLE, _UNFINISHED]
     by_first = {"<": [*angled, _AFTER_ANGLE_HALF] if half else angled}
@@ -283,31 +292,31 @@ def _first_characters(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
 def _printed_texts(template: ChatTemplate) -> Iterator[tuple[str, bool]]:
     """Yield the texts that a template prints around the words of short conversations.
 
-    Each text has a flag: whether it follows a word of a conversation without tools.
+    Each text has a flag that says whether it follows a word of a conversation without tools.
     """
     for shape in _SHAPES:
-        for index, text in enumerate(_around_words(template, shape, None)):
+        for index, text in enumerate(_texts_around_words(template, shape, None)):
             yield text, index > 0
-    # With tools, the texts between words are parts of calls and definitions.
+    # With tools, the texts between words belong to calls and definitions.
     with_tools = template.with_tools()
     for shape in (_SHAPES[0], *_CALLS):
-        for text in _around_words(with_tools, shape, _TOOLS):
+        for text in _texts_around_words(with_tools, shape, _TOOLS):
             yield text, False
 
 
-def _around_words(
+def _texts_around_words(
     template: ChatTemplate, messages: list[Param], tools: list[Param] | None
 ) -> list[str]:
-    """Return the texts around the words of a conversation, none if the template refuses it."""
-    # Some templates take only lists of parts, and some loop over tools that are None.
+    """Return the texts around the words of a conversation, no text if the template refuses it."""
+    # Some templates take only lists of parts. Some loop over the tools even if they are ``None``.
     listed = [
         {**message, "content": [{"type": "text", "text": message["content"]}]}
         for message in messages
     ]
     for contents in (messages, listed):
-        for sent_tools in (tools, tools or []):
+        for tool_params in (tools, tools or []):
             try:
-                text = render(template, contents, sent_tools)
+                text = render(template, contents, tool_params)
             except TemplateError:
                 continue
             pieces = _WORD.split(text)
@@ -319,15 +328,16 @@ def _around_words(
 def _turn_heads(line: str, *, only_sure: bool) -> list[str]:
     """Return the pieces of a line that may be the head of a turn, such as ``USER:``.
 
-    In a line with tokens, which are broken anyway, a piece must end in a colon. With ``only_sure``,
-    a piece in any other line must begin with ``#``, or end in ``:``, ``>`` or ``]``.
+    In a line with tokens, a piece must end in a colon, because the tokens are broken anyway. With
+    ``only_sure``, a piece that is the complete line must begin with ``#``, or end in ``:``, ``>``
+    or ``]``.
     """
-    pieces = _KNOWN.split(_VALUE.sub("", line))
+    pieces = _TOKEN.split(_VALUE.sub("", line))
     heads = list[str]()
     for piece in map(str.strip, pieces):
         if not _HEADER.fullmatch(piece):
             continue
-        is_whole_line = len(pieces) == 1 and (not only_sure or _SURE.fullmatch(piece))
-        if piece.endswith(":") or is_whole_line:
+        is_complete_line = len(pieces) == 1 and (not only_sure or _SURE.fullmatch(piece))
+        if piece.endswith(":") or is_complete_line:
             heads.append(piece)
     return heads

@@ -1,4 +1,8 @@
-"""Write messages as those of a chat template, and the text that the template prints."""
+"""Write the messages for a chat template, and the text that the template prints.
+
+Read ``write`` first. ``shared/two_sided.py`` puts messages into turns, and ``fold.py`` makes the
+template's messages of the turns. The functions after ``write`` write the blocks.
+"""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -10,8 +14,8 @@ from promptdsl.foundation.escaping import title
 from promptdsl.messages.prompt import Loss, Prompt, hint
 from promptdsl.providers.chat_template.fold import NO_FORMAT, folded
 from promptdsl.providers.chat_template.parts import (
+    FIELD_KEYS,
     ORIGIN,
-    OWN,
     Abilities,
     Templated,
     break_tokens,
@@ -43,9 +47,9 @@ from promptdsl.providers.shared.two_sided import Dialect, call_id, result_id, wr
 class ChatTemplatePayload(TypedDict):
     """The arguments of ``tokenizer.apply_chat_template`` for a prompt, and its text.
 
-    ``prompt`` is present if the template is known. It ends where the model begins to answer, or
-    after a last turn of the model, which the model continues. It begins with the ``bos_token`` of
-    the template, so the tokenizer must not add one.
+    ``prompt`` is the text, if the template is known. It ends where the model begins to answer. If
+    the last turn is the model's, it ends after this turn, which the model continues. It begins with
+    the ``bos_token`` of the template, so the tokenizer must not add one.
     """
 
     messages: list[dict[str, Any]]  # Any: the tokenizer takes any messages
@@ -56,10 +60,11 @@ class ChatTemplatePayload(TypedDict):
 def write(
     prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[ChatTemplatePayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt with mapped roles, and the losses.
+    """Return the payload of a prompt and its losses.
 
-    ``facts.template`` is the template. Without one the messages have a format that almost every
-    template takes. No memory is used, because later messages change how a message is sent.
+    Passes have given each message a role that the target takes. ``facts.template`` is the template.
+    Without one, the messages have a format that almost every template takes. It uses no cached
+    write, because later messages change how a message is sent.
     """
     template = facts.template
     if template is not None and prompt.tools:
@@ -69,39 +74,40 @@ def write(
     request = Templated(
         prompt,
         attrs.evolve(facts, instructions=False),
-        dialect=Dialect("result", apart=True, first="reasoning"),
+        dialect=Dialect("result", separate_results=True, first_kind="reasoning"),
         abilities=abilities,
         tokens=control_tokens(template),
     )
     tools = tools_of(request)
-    noting = cached_write if cached_write and cached_write.memory is None else None
-    write_turns(request, noting, _message_params)
+    noted_write = cached_write if cached_write and cached_write.memory is None else None
+    write_turns(request, noted_write, _message_params)
     messages = folded(request)
     lose_settings(request)
     break_tokens(request, messages, tools)
     payload: ChatTemplatePayload = {"messages": messages}
     if tools:
         payload["tools"] = tools
-    if template is not None and noting is None:
-        sent_tools = tools or ([] if abilities.tools_list else None)
+    if template is not None and noted_write is None:
+        template_tools = tools or ([] if abilities.tools_list else None)
         last: Param = messages[-1] if messages else {}
         text = None
         if last.get("role") == "assistant" and last["content"] and "tool_calls" not in last:
-            text = render_open(template, messages, sent_tools)
+            text = render_open(template, messages, template_tools)
             if text is None:
                 why = "the template cannot print it as an answer to be continued"
                 what = "the model has the last turn"
                 request.losses.append(hint("ended_conversation", what, why))
-        payload["prompt"] = render(template, messages, sent_tools) if text is None else text
+        payload["prompt"] = render(template, messages, template_tools) if text is None else text
     return payload, tuple(request.losses)
 
 
 def _message_params(request: Templated, location: Location) -> list[Param]:
+    """Return the params of a message. A text begins with the name of its speaker."""
     message = location.message
     params: list[Param] = []
-    joints, joint = request.prompt.joints, None
-    for request.block, block in enumerate(message.content):
-        joint = joints.get((location.number, request.block), joint)
+    separators, separator = request.prompt.joints, None
+    for request.block_index, block in enumerate(message.content):
+        separator = separators.get((location.message_index, request.block_index), separator)
         match block:
             case b.TextBlock():
                 _lose_hints(request, location, block)
@@ -115,19 +121,22 @@ def _message_params(request: Templated, location: Location) -> list[Param]:
             case b.ImageBlock() | b.AudioBlock() | b.DocumentBlock() | b.VideoBlock():
                 param = _media_param(request, location, block)
             case b.ReasoningBlock():
-                thought = {"type": "reasoning", "thought": utf8(block.text)}
-                param = {**thought, "location": location, "at": request.at}
+                reasoning = {"type": "reasoning", "reasoning": utf8(block.text)}
+                param = {**reasoning, "location": location, "at": request.at}
                 is_from_template = message.role == "assistant" and block.origin in (None, ORIGIN)
                 if not is_from_template or not block.text or not request.abilities.reasoning:
                     reason = "it comes from another provider, or the template prints none"
                     lose_reasoning(request, location, block, reason)
                     continue
-            case b.UnknownBlock() if block.origin == ORIGIN and _shown(request, location):
-                # A placeholder for media; any further key could name a file of the machine.
+            case b.UnknownBlock() if block.origin == ORIGIN and _printed_types(request, location):
+                # It may be a placeholder for media. Any further key could name a file on the
+                # machine that runs the template, so only a part without one is sent.
                 kind = block.data.get("type")
                 is_placeholder = isinstance(kind, str) and len(block.data) == 1
                 param = (
-                    {"type": kind} if is_placeholder and kind in _shown(request, location) else None
+                    {"type": kind}
+                    if is_placeholder and kind in _printed_types(request, location)
+                    else None
                 )
                 if param is None:
                     _lose_block(request, location, block)
@@ -136,15 +145,15 @@ def _message_params(request: Templated, location: Location) -> list[Param]:
                 _lose_block(request, location, block)
         if param is not None:
             params.append(param)
-            begin_turn(params, joint)
-            joint = None
+            begin_turn(params, separator)
+            separator = None
             request.note(location, block, param)
-    request.block = None
+    request.block_index = None
     name = message._details.name
     if name is not None and message.role != "tool":
         name = utf8(name)
         texts = [param for param in params if param["type"] == "text"]
-        reason = "there is no text of a speaker that could begin with it"
+        reason = "the message has no text that could begin with the name"
         if message.role in ("user", "assistant") and texts:
             texts[0]["text"] = f"{title(name)}: {texts[0]['text']}"
             request.note_change(texts[0], texts[0], lead=len(f"{title(name)}: "))
@@ -154,39 +163,43 @@ def _message_params(request: Templated, location: Location) -> list[Param]:
 
 
 def _lose_block(request: Templated, location: Location, block: b.Block) -> None:
+    """Record that a block is not sent, because the template cannot print it here."""
     reason = why_unknown(block, ORIGIN) if isinstance(block, b.UnknownBlock) else ""
     reason = reason or f"the template cannot print it in a {location.role} turn"
     lose_block(request, location, block, reason)
 
 
 def _lose_mark(request: Templated, location: Location, block: b.Block) -> None:
+    """Record a hint about the cache mark of a block that is sent, if it has one."""
     if getattr(block, "cache", None) is not None:
         request.hint(location, "cache_mark", "cache mark", "a template has no cache marks")
 
 
 def _lose_hints(request: Templated, location: Location, block: b.Block) -> None:
+    """Record that the cache mark and the further keys of a block are not sent."""
     _lose_mark(request, location, block)
     lose_keys(request, location, block)
 
 
-def _shown(request: Templated, location: Location) -> frozenset[str]:
-    """Return the types of parts that the template prints in a turn."""
+def _printed_types(request: Templated, location: Location) -> frozenset[str]:
+    """Return the types of media parts that the template prints at a location."""
     media = {"user": request.abilities.media, "assistant": request.abilities.reply_media}
     return media.get(location.role, frozenset())
 
 
 def _media_param(request: Templated, location: Location, block: b.MediaBlock) -> Param | None:
-    written = media_part(block, _shown(request, location))
-    if written is None:
+    """Return the part of an attachment, ``None`` (a loss) if the template cannot print it."""
+    part_and_address = media_part(block, _printed_types(request, location))
+    if part_and_address is None:
         _lose_block(request, location, block)
         return None
-    part, address = written
+    part, address = part_and_address
     if request.tokens.search(address):
-        reason = "its address has a token of the template"
+        reason = "its address contains a control token of the template"
         lose_block(request, location, block, reason)
         return None
     _lose_mark(request, location, block)
-    lose_keys(request, location, block, known=set(part) - OWN)
+    lose_keys(request, location, block, sent_keys=set(part) - FIELD_KEYS)
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
             request.hint(location, "media_field", key, f"a part of a template has no {key}")
@@ -194,6 +207,7 @@ def _media_param(request: Templated, location: Location, block: b.MediaBlock) ->
 
 
 def _call_param(request: Templated, location: Location, block: b.ToolUseBlock) -> Param:
+    """Return a call, or a text in a tag if the template prints no calls."""
     _lose_hints(request, location, block)
     name = mended_name(request, location, utf8(block.name))
     if not request.abilities.calls:
@@ -214,24 +228,29 @@ def _call_param(request: Templated, location: Location, block: b.ToolUseBlock) -
 
 
 def _fenced_param(request: Templated, location: Location, block: b.Block, text: str) -> Param:
+    """Return a text param that replaces a call or a result, and note it."""
     param = {"type": "text", "text": text}
     request.note(location, block, param, fence=block.type)
     return param
 
 
 def _result_param(request: Templated, location: Location, block: b.ToolResultBlock) -> Param:
+    """Return a result, or a text in a tag.
+
+    It is a text if the template prints no calls, or if the result answers no open call.
+    """
     _lose_hints(request, location, block)
     texts: list[Param] = []
-    request.result = outer = request.block
-    for request.block, inner in enumerate(block.content):
+    request.result_index = outer_index = request.block_index
+    for request.block_index, inner in enumerate(block.content):
         if isinstance(inner, b.TextBlock):
             _lose_hints(request, location, inner)
             if not left_out_as_blank(request, location, inner):
                 texts.append({"text": utf8(inner.text)})
                 request.note(location, inner, texts[-1])
         else:
-            _lose_block(request, location.inside("result"), inner)
-    request.block, request.result = outer, None
+            _lose_block(request, location.with_role("result"), inner)
+    request.block_index, request.result_index = outer_index, None
     if block.is_error:
         reason = "a template has no such flag, so the text says it"
         request.hint(location, "error_flag", "the error flag of a result", reason)
@@ -245,4 +264,4 @@ def _result_param(request: Templated, location: Location, block: b.ToolResultBlo
         text = fenced("tool_result", text, name=utf8(block.name or ""))
         return _fenced_param(request, location, block, text)
     id = result_id(request, block.tool_use_id)
-    return {"type": "result", "id": id, "name": request.called[id], "text": text}
+    return {"type": "result", "id": id, "name": request.called_tools[id], "text": text}

@@ -1,6 +1,6 @@
-"""Write and read attachments, tools, the choice of a tool and the output schema of a request.
+"""Write and read what a request has besides its texts: attachments, tools, output schema.
 
-The spelling of keys and bytes comes first, then attachments, then the settings.
+First comes the spelling of keys and bytes, then attachments, then the tools and the settings.
 """
 
 import base64
@@ -43,13 +43,16 @@ _UPPER = re.compile(r"[A-Z]")
 
 
 def fields_of(data: object) -> dict[str, JsonValue]:
-    """Return a mapping with the keys of the SDK, without ``None``; raises like ``mapping``."""
+    """Return a mapping with the spelling of the SDK, without keys whose value is ``None``.
+
+    Raises :class:`DataError` for a value that is not a mapping or an object of the SDK.
+    """
     fields: dict[str, JsonValue] = {}
     for key, value in mapping(data).items():
         if value is not None:
-            # A key of a recording may be any object.
+            # A key in recorded data may be any object.
             is_camel = type(key) is str and not key.islower()
-            name = _UPPER.sub(lambda letter: f"_{letter[0].lower()}", key) if is_camel else key
+            name = _UPPER.sub(lambda match: f"_{match[0].lower()}", key) if is_camel else key
             fields[name] = value
     return fields
 
@@ -60,8 +63,8 @@ def camel(name: str) -> str:
     return first + "".join(map(str.capitalize, words))
 
 
-def items_or_one(data: object, path: str) -> Sequence[object]:
-    """Return the items of a list. A single item, which the SDK takes too, becomes a list."""
+def items_or_single(data: object, path: str) -> Sequence[object]:
+    """Return the items of a list, or a list of a single item, which the SDK takes, too."""
     if isinstance(data, str | Mapping) or callable(getattr(data, "model_dump", None)):
         return [data]  # pyright: ignore[reportUnknownVariableType]
     return items(data, path)
@@ -73,12 +76,12 @@ def base64_text(value: JsonValue) -> JsonValue:
 
 
 def standard_base64(text: str) -> str:
-    """Return base64 in the standard alphabet. Dumps of the SDK's objects have the other one."""
+    """Return base64 text in the standard alphabet. The SDK's dumps have the URL-safe alphabet."""
     return text.translate(_STANDARD)
 
 
 def is_base64(text: str) -> bool:
-    """Return whether the SDK takes a text as bytes: exact base64, in one of its alphabets."""
+    """Return whether the SDK takes a text as bytes: exact base64, in one of the two alphabets."""
     text = standard_base64(text)
     try:
         return base64.b64encode(base64.b64decode(text, validate=True)).decode() == text
@@ -97,12 +100,12 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     ),
     "document": ("application/pdf", "text/plain"),
 }
-"""The media types that are taken, by type of block (Google's documentation)."""
+"""By type of block, the media types that Gemini takes (Google's documentation)."""
 
 RESULT_TYPES = ("image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain")
 """The media types that a result may contain (Google's documentation of Gemini 3)."""
 
-_SAME: Mapping[str, str] = {
+_GEMINI_NAMES: Mapping[str, str] = {
     "image/jpg": "image/jpeg",
     "audio/mpeg": "audio/mp3",
     "audio/x-wav": "audio/wav",
@@ -110,7 +113,7 @@ _SAME: Mapping[str, str] = {
     "video/x-msvideo": "video/avi",
     "video/x-ms-wmv": "video/wmv",
 }
-"""Gemini's name of a media type, by another name of it."""
+"""By another name of a media type, the name that Gemini takes."""
 _SUFFIXES: Mapping[str, str] = {
     **{media_type.partition("/")[2]: media_type for kind in TYPES.values() for media_type in kind},
     "jpg": "image/jpeg",
@@ -119,17 +122,17 @@ _SUFFIXES: Mapping[str, str] = {
     "3gp": "video/3gpp",
     "aif": "audio/aiff",
 }
-"""The media type by the extension of an address."""
+"""By the extension of an address, its media type."""
 _ADDRESSES: Mapping[str, tuple[str, ...]] = {
     "url": ("https://",),
     "gcs": ("gs://",),
     "file_id": ("https://", "gs://"),
 }
-"""How an address begins, by the kind of its source. Sources of other kinds are not sent."""
+"""By the kind of a source, how its address must begin. Other kinds of sources are not sent."""
 _UPLOADED = "https://generativelanguage.googleapis.com/"
-"""The beginning of addresses of uploaded files, whose types the service knows."""
-_NONE_NEEDED = ""
-"""The media type of an uploaded file: none is sent. ``None`` is a type that is not known."""
+"""How the address of an uploaded file begins. The service knows the type of such a file."""
+_NO_TYPE_NEEDED = ""
+"""The media type of an uploaded file: none is sent. An unknown media type is ``None`` instead."""
 
 _YOUTUBE = re.compile(r"https?://(www\.|m\.)?(youtube\.com|youtu\.be)/", re.IGNORECASE)
 _CLASSES: Mapping[str, Callable[..., b.MediaBlock]] = {
@@ -140,9 +143,9 @@ _CLASSES: Mapping[str, Callable[..., b.MediaBlock]] = {
 
 
 def source_param(kind: str, source: MediaSource) -> Param | None:
-    """Return the source of an attachment, ``None`` if it or its media type is not taken."""
+    """Return the source of an attachment, ``None`` if Gemini refuses it or its media type."""
     source = with_bytes(source)
-    value, media_type = utf8(source.value), sent_type(kind, source)
+    value, media_type = utf8(source.value), type_to_send(kind, source)
     if media_type and media_type not in TYPES[kind]:
         return None
     if source.kind == "base64":
@@ -152,24 +155,26 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
     if media_type is None or not value.lower().startswith(_ADDRESSES.get(source.kind, ())):
         return None
     file_data = {"file_uri": value}
-    if media_type != _NONE_NEEDED:
+    if media_type != _NO_TYPE_NEEDED:
         file_data["mime_type"] = media_type
     return {"file_data": file_data}
 
 
-def sent_type(kind: str, source: MediaSource) -> str | None:
-    """Return the media type to send; it may be ``_NONE_NEEDED``, and ``None`` if it is unknown."""
+def type_to_send(kind: str, source: MediaSource) -> str | None:
+    """Return the media type to send, which may be ``_NO_TYPE_NEEDED``; ``None`` if unknown."""
     media_type = source.media_type or _media_type_of(kind, utf8(source.value))
-    media_type = _SAME.get(media_type.lower(), media_type.lower()) if media_type else media_type
-    # Every text is a document, but Gemini has a media type for plain text only.
+    media_type = (
+        _GEMINI_NAMES.get(media_type.lower(), media_type.lower()) if media_type else media_type
+    )
+    # Gemini takes any text, but only as ``text/plain``.
     is_text = kind == "document" and (media_type or "").startswith("text/")
     return "text/plain" if is_text else media_type
 
 
 def needs_bytes(block: b.MediaBlock, role: str) -> bool:
-    """Return whether the address of an attachment is refused, but its bytes may be taken.
+    """Return whether Gemini refuses the address of an attachment, but may take its bytes.
 
-    Attachments that a model made are sent as bytes, never as an address.
+    An attachment that a model made is sent as bytes, never as an address.
     """
     if not is_address(block.source):
         return False
@@ -177,17 +182,17 @@ def needs_bytes(block: b.MediaBlock, role: str) -> bool:
 
 
 def _media_type_of(kind: str, address: str) -> str | None:
-    """Return the media type that an address shows, or ``None``.
+    """Return the media type that the extension of an address shows, or ``None``.
 
-    It is ``_NONE_NEEDED`` for an uploaded file whose address shows none. ``kind`` is the type
-    of the block: only a video is looked for at YouTube.
+    For an uploaded file without an extension it is ``_NO_TYPE_NEEDED``. ``kind`` is the type of the
+    block: only a video may have an address at YouTube.
     """
     if kind == "video" and _YOUTUBE.match(address):
         return "video/mp4"
     path = re.split(r"[?#]", address, maxsplit=1)[0]
     media_type = _SUFFIXES.get(path.rpartition(".")[2].lower()) or type_by_extension(address)
     if media_type is None and address.lower().startswith(_UPLOADED):
-        return _NONE_NEEDED
+        return _NO_TYPE_NEEDED
     return media_type
 
 
@@ -208,10 +213,10 @@ def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
         kind = "gcs"
     elif address.startswith(("https://", "http://")) and not address.startswith(_UPLOADED):
         kind = "url"
-    # The class of the block, by its media type or its address, which may be one of YouTube.
+    # The media type decides the class of the block; without one, the address, such as YouTube's.
     family = media_type or _media_type_of("video", address)
     block_class = _CLASSES.get((family or "").partition("/")[0].lower(), b.DocumentBlock)
-    # ``video/*`` adds nothing to the class of the block.
+    # A type such as ``video/*`` says no more than the class of the block.
     exact_type = None if (media_type or "").endswith("/*") else media_type
     source = MediaSource(kind, value, exact_type, from_data=True)
     return block_class(source, title, extra=extra)
@@ -219,22 +224,22 @@ def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
 
 # Write and read the tools, the choice of a tool and the output schema of a request.
 #
-# A recorded schema may be in Gemini's dialect, which is that of OpenAPI.
+# A recorded schema may be in the dialect of OpenAPI, which Gemini takes, too.
 
 NO_MARKS = "Gemini takes no cache marks: it caches by itself, or in an object of its own"
 
-_MISFIT = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
+_REFUSED = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 
 
-def sent_name(request: Request, subject: Location | ToolDefinition, name: str) -> str:
-    """Return the name with which a tool is sent; it starts with a letter or an underscore."""
-    return tool_name(request, subject, name, misfit=_MISFIT)
+def name_to_send(request: Request, subject: Location | ToolDefinition, name: str) -> str:
+    """Return the name of a tool in the payload. It begins with a letter or an underscore."""
+    return tool_name(request, subject, name, refused=_REFUSED)
 
 
 def tools_of(request: Request) -> list[Param]:
-    """Return the tools without cache marks: first the tools of the service, then all functions.
+    """Return the tools without cache marks: first the service's own tools, then all functions.
 
-    Tools that were recorded in another order or in other objects stay unchanged.
+    Tools that were recorded in another order or in other objects keep their order and objects.
     """
     params = write_tools(request, "gemini", _function_param)
     lose_tool_marks(request, NO_MARKS)
@@ -247,7 +252,10 @@ def tools_of(request: Request) -> list[Param]:
 
 
 def _as_recorded(locations: Iterable[JsonValue], params: Iterable[Param]) -> list[Param]:
-    """Return tools in the objects in which they were recorded, by the location of each object."""
+    """Return tools in the objects in which they were recorded.
+
+    ``locations`` has, for each tool, the location of its object.
+    """
     tools: dict[str, Param] = {}
     for location, param in zip(locations, params, strict=True):
         tool = tools.setdefault(str(location), {})
@@ -259,36 +267,39 @@ def _as_recorded(locations: Iterable[JsonValue], params: Iterable[Param]) -> lis
 
 
 def _function_param(request: Request, tool: ToolDefinition) -> Param:
-    param: Param = {"name": sent_name(request, tool, tool.name)}
+    param: Param = {"name": name_to_send(request, tool, tool.name)}
     if tool.description is not None:
         param["description"] = tool.description
-    # A schema in the dialect of Gemini is in the ``extra`` of its tool and is sent from there. Then
-    # the JSON schema that was made of it is left out.
-    is_recorded_here = tool.origin in (None, *request.facts.origins)
-    if tool.input_schema and not (is_recorded_here and "parameters" in tool.extra):
+    # A recorded schema in the dialect of OpenAPI is sent from ``extra``. Then the JSON schema is
+    # left out, which the reader made of it.
+    is_own_tool = tool.origin in (None, *request.facts.origins)
+    if tool.input_schema and not (is_own_tool and "parameters" in tool.extra):
         param["parameters_json_schema"] = dict(tool.input_schema)
     return json_copy(param)
 
 
 _JSON = "application/json"
-_CHOICES = {sent: choice for choice, sent in GEMINI.choices.items() if choice != "tool"}
+_CHOICES = {mode: choice for choice, mode in GEMINI.choices.items() if choice != "tool"}
+"""By Gemini's mode, the choice of a prompt that means the same."""
 _MEANINGS = {**_CHOICES, "VALIDATED": "auto"}
-"""The choice by mode. With ``VALIDATED``, calls must follow the schemas."""
+"""By Gemini's mode, the nearest choice. With ``VALIDATED``, calls must follow the schemas."""
 _OUTPUT_KEYS = ("response_mime_type", "response_json_schema", "response_schema")
 
 
 def settings_of(request: Request, tools: list[Param]) -> Param:
-    """Return the keys for the choice of a function and for the output schema of a prompt."""
+    """Return the keys of ``config`` for the choice of a function and for the output schema."""
     settings: Param = {}
     choice, name = chosen(request)
     raw = recorded_choice(request, request.facts.origins, choice)
-    functions = [item["name"] for tool in tools for item in tool.get("function_declarations", ())]
+    functions = [
+        function["name"] for tool in tools for function in tool.get("function_declarations", ())
+    ]
     if raw is not None:
         settings["tool_config"] = raw
     elif choice and functions and name in (None, *functions):
-        named = {} if name is None else {"allowed_function_names": [name]}
+        allowed_function = {} if name is None else {"allowed_function_names": [name]}
         settings["tool_config"] = {
-            "function_calling_config": {"mode": GEMINI.choices[choice], **named}
+            "function_calling_config": {"mode": GEMINI.choices[choice], **allowed_function}
         }
     elif choice:
         what = f"tool_choice {request.prompt.tool_choice!r}"
@@ -305,31 +316,34 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
 
 def read_settings(settings: JsonObject) -> Prompt:
     """Return the tools, the choice of a tool and the output schema of a payload."""
-    # Each object of the list may contain a tool of the service, and several functions.
-    objects = located_items("tools", _read_tools, items_or_one(settings.get("tools", ()), "tools"))
-    numbered = [(index, tool) for index, tools in enumerate(objects) for tool in tools]
-    tools = [tool for _, tool in numbered]
-    functions = {index for index, tool in numbered if tool.raw is None}
-    services = {index for index, tool in numbered if tool.raw is not None}
-    # ``tools_of`` writes the tools of the service first, and all functions in one object after
-    # them. If a payload has another order, each tool keeps the index of its object in ``extra``.
+    # Each object of the list may contain one of the service's own tools, and several functions.
+    objects = located_items(
+        "tools", _read_tools, items_or_single(settings.get("tools", ()), "tools")
+    )
+    tools_by_object = [(index, tool) for index, tools in enumerate(objects) for tool in tools]
+    tools = [tool for _, tool in tools_by_object]
+    functions = {index for index, tool in tools_by_object if tool.raw is None}
+    services = {index for index, tool in tools_by_object if tool.raw is not None}
+    # ``tools_of`` writes the service's own tools first, then all functions in one object. If a
+    # payload differs from this, each tool keeps the index of its object in ``extra``.
     last_function, last_service = max(functions, default=-1), max(services, default=-1)
     if len(functions) > 1 or -1 < last_function <= last_service:
         tools = [
-            attrs.evolve(tool, extra={**tool.extra, ITEM: [index]}) for index, tool in numbered
+            attrs.evolve(tool, extra={**tool.extra, ITEM: [index]})
+            for index, tool in tools_by_object
         ]
     choice, output = _read_choice(settings.get("tool_config")), _read_output(settings)
     return recorded_prompt(tools, choice, output)
 
 
 def _read_tools(data: object) -> list[ToolDefinition]:
-    """Return the tools of an object: the one of the service, if there is one, and the functions."""
+    """Return the tools in an object: the service's own tool, if it has one, and the functions."""
     fields = fields_of(data)
     functions = fields.pop("function_declarations", ())
     tools = [*located_items("function_declarations", _read_function, functions)]
     if not fields:
         return tools
-    # The first key names the tool of the service. All keys are sent back as they were.
+    # The first key is the name of the service's own tool. All keys are sent back unchanged.
     name = shown_name(next(iter(fields)))
     return [ToolDefinition(name, raw=fields, origin="gemini"), *tools]
 
@@ -341,18 +355,18 @@ def _read_function(data: object) -> ToolDefinition:
     schema = fields.get("parameters_json_schema")
     if schema is None and fields.get("parameters") is not None:
         schema = json_schema(fields["parameters"])
-    known = ["name", "description"]
-    # A function may have an empty schema, or none, and ``input_schema`` is empty for both. So an
-    # empty one stays in ``extra``, from which it is sent again.
+    read_keys = ["name", "description"]
+    # ``input_schema`` is empty for an empty schema and for no schema. An empty schema stays in
+    # ``extra``, so that it is sent again.
     if schema != {}:
-        known.append("parameters_json_schema")
-    extra = json_copy({key: value for key, value in fields.items() if key not in known})
+        read_keys.append("parameters_json_schema")
+    extra = json_copy({key: value for key, value in fields.items() if key not in read_keys})
     schema = json_copy(mapping({} if schema is None else schema))
     return ToolDefinition(exact(name), description, schema, None, extra, origin="gemini")
 
 
 def _read_choice(data: object) -> RawSetting | str | None:
-    """Return the choice of a ``tool_config``."""
+    """Return the choice of a function in a ``tool_config``, ``None`` without one."""
     if not data:
         return None
     config = fields_of(data)
@@ -378,7 +392,7 @@ def _read_choice(data: object) -> RawSetting | str | None:
 
 
 def _read_output(settings: JsonObject) -> RawSetting | None:
-    """Return the output format as it was recorded, with its output schema if there is one."""
+    """Return the recorded output format, with its output schema if there is one."""
     raw = {key: settings[key] for key in _OUTPUT_KEYS if settings.get(key) is not None}
     schema, openapi_schema = raw.get("response_json_schema"), raw.get("response_schema")
     media_type = raw.get("response_mime_type", "text/plain")
@@ -387,8 +401,8 @@ def _read_output(settings: JsonObject) -> RawSetting | None:
         return RawSetting({**raw, "response_json_schema": output.schema}, "gemini", output)
     if openapi_schema is not None:
         return RawSetting(json_copy(raw), "gemini", OutputSchema(json_schema(openapi_schema)))
-    unsayable = "" if media_type == "text/plain" else f"response_mime_type {shown(media_type)}"
-    return RawSetting(raw, "gemini", None, unsayable) if raw else None
+    lost_setting = "" if media_type == "text/plain" else f"response_mime_type {shown(media_type)}"
+    return RawSetting(raw, "gemini", None, lost_setting) if raw else None
 
 
 _SNAKE = re.compile(r"(?<=[a-z])_([a-z])")
@@ -398,7 +412,10 @@ _COUNTS = frozenset(
 
 
 def json_schema(schema: object) -> dict[str, JsonValue]:
-    """Return a schema of OpenAPI, with types in capitals and ``nullable``, as a JSON schema."""
+    """Return a schema of OpenAPI as a JSON schema.
+
+    A schema of OpenAPI has types in capital letters, and the key ``nullable``.
+    """
     converted: dict[str, JsonValue] = json_copy(mapping(schema))
     for subschema in parts_of(converted):
         translated = _translated(subschema)
@@ -408,13 +425,13 @@ def json_schema(schema: object) -> dict[str, JsonValue]:
 
 
 def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a schema with the keywords of JSON schema. Schemas in it are not changed."""
+    """Return a schema of OpenAPI with the keywords of JSON schema. Inner schemas do not change."""
     order: JsonValue = None
     nullable: JsonValue = None
     translated: dict[str, JsonValue] = {}
-    for spelled, value in schema.items():
-        # The service's own JSON spells keywords as JSON schema does: ``anyOf``.
-        key = _SNAKE.sub(lambda letter: letter[1].upper(), spelled)
+    for keyword, value in schema.items():
+        # The SDK spells keywords with ``_``; JSON schema and the service's JSON have ``anyOf``.
+        key = _SNAKE.sub(lambda match: match[1].upper(), keyword)
         key = f"${key}" if key in ("ref", "defs") else key
         if key == "propertyOrdering":
             order = value
@@ -436,9 +453,9 @@ def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
         elif key == "$ref" and isinstance(value, str) and value.startswith("#/defs/"):
             translated[key] = f"#/${value[2:]}"
         elif (key, value) != ("format", "enum"):
-            # That format, which JSON schema does not have, only repeats that there is an ``enum``.
+            # JSON schema has no format ``enum``, which only says that there is a key ``enum``.
             translated[key] = value
-    # Properties are in the order that the schema names.
+    # Put the properties into the order of ``propertyOrdering``.
     properties = translated.get("properties")
     if isinstance(properties, dict) and isinstance(order, list):
         names = [name for name in order if isinstance(name, str) and name in properties]
@@ -448,19 +465,20 @@ def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _with_null(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the schema of a value that fits a schema, or is null."""
+    """Return a schema that accepts null, and each value that the old schema accepts."""
     kind, values, choices = (schema.get(key) for key in ("type", "enum", "anyOf"))
     null: dict[str, JsonValue] = {"type": "null"}
-    nullable = dict(schema)
+    nullable_schema = dict(schema)
     if isinstance(kind, str) and kind != "null":
-        nullable["type"] = [kind, "null"]
+        nullable_schema["type"] = [kind, "null"]
     if isinstance(values, list) and None not in values:
-        nullable["enum"] = [*values, None]
+        nullable_schema["enum"] = [*values, None]
     if isinstance(choices, list):
         schemas = [choice for choice in choices if isinstance(choice, dict)]
         if not any(str(choice.get("type")).lower() == "null" for choice in schemas):
-            nullable["anyOf"] = [*choices, null]
-    # These cannot take null in the same schema: a constant, and a schema without those keywords.
+            nullable_schema["anyOf"] = [*choices, null]
+    # Two kinds of schemas cannot take null themselves: those with ``const``, and those without
+    # ``type``, ``enum`` and ``anyOf``.
     if "const" in schema or not schema.keys() & {"type", "enum", "anyOf"}:
-        return {"anyOf": [nullable, null]}
-    return nullable
+        return {"anyOf": [nullable_schema, null]}
+    return nullable_schema

@@ -1,6 +1,8 @@
 """Read recorded Gemini contents, a payload or a response, as messages.
 
-In this order: arguments of calls that were streamed in pieces, parts of a content, contents.
+Read ``read`` and ``read_response`` first. Before them come the arguments of calls that were
+streamed in pieces, and the parts of a content. After them come contents, and the pairing of calls
+and results.
 """
 
 import base64
@@ -25,7 +27,7 @@ from promptdsl.providers.gemini.parts import (
     base64_text,
     camel,
     fields_of,
-    items_or_one,
+    items_or_single,
     read_media,
     read_settings,
 )
@@ -59,14 +61,14 @@ _SPELLED = {key.replace("_", "") for key in _VALUES}
 
 Steps: TypeAlias = tuple[str | int, ...]
 Tree: TypeAlias = dict[str | int, Any]  # Any: JSON
-"""Objects, and lists as dictionaries by index."""
+"""JSON data in which each list is a dictionary by index."""
 
 
 def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
     """Return the arguments that pieces make. Each piece has a value and its JSON path.
 
-    Texts of one path are joined. Raises :class:`DataError` for a path that is not supported, and
-    for two pieces of one path that are not texts.
+    Texts with the same path are joined. Raises :class:`DataError` for a path that is not supported,
+    for two values with the same path, and for arguments that are a list.
     """
     values: dict[Steps, Any] = {}  # Any: JSON
     for piece in map(fields_of, map(_with_null, pieces)):
@@ -82,16 +84,16 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
         else:
             raise DataError("'json_path': only a text may come in several pieces")
     tree: Tree = {}
-    for (*around, last), value in values.items():
+    for (*parents, last_step), value in values.items():
         fields = tree
-        for step in around:
+        for step in parents:
             inner: object = fields.setdefault(step, {})
             if not isinstance(inner, dict):
-                raise DataError(f"'json_path': a value has no {last!r}")
+                raise DataError(f"'json_path': a value has no {last_step!r}")
             fields = cast("Tree", inner)
-        if last in fields:
-            raise DataError(f"'json_path': {last!r} has a value already")
-        fields[last] = value
+        if last_step in fields:
+            raise DataError(f"'json_path': {last_step!r} has a value already")
+        fields[last_step] = value
     arguments: object = _with_lists(tree)
     if not isinstance(arguments, dict):
         raise DataError("'json_path': arguments are an object, not a list")
@@ -99,9 +101,9 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
 
 
 def _with_null(piece: object) -> object:
-    """Return a piece in which a null of JSON is replaced by its name in Google's SDK."""
+    """Return a piece in which the name ``NULL_VALUE`` of Google's SDK replaces a null of JSON."""
     fields = mapping(piece)
-    # A dump of the SDK has the keys of all values.
+    # A dump of the SDK has the keys of all values, most of them with null.
     values = {key for key in fields if str(key).lower().replace("_", "") in _SPELLED}
     if values and values <= {"nullValue", "null_value"}:
         return {**fields, "null_value": "NULL_VALUE"}
@@ -109,25 +111,26 @@ def _with_null(piece: object) -> object:
 
 
 def _steps(path: object) -> Steps:
+    """Return the keys and indices of a JSON path; raises :class:`DataError` for another path."""
     if not isinstance(path, str) or not _PATH.fullmatch(path):
         raise DataError(f"'json_path' is a path such as '$.city', not {str(path)[:60]!r}")
     steps = _STEP.findall(path)
     if len(steps) > LEVELS:
         raise too_deep("partial_args")
-    return tuple(int(number) if number else name or quoted for name, number, quoted in steps)
+    return tuple(int(index) if index else name or quoted for name, index, quoted in steps)
 
 
 def _with_lists(tree: Tree) -> Any:
-    """Return data in which objects with numbers as keys are replaced by lists."""
+    """Return data in which lists replace the dictionaries by index."""
     inner: Tree = {}
     for key, value in tree.items():
         inner[key] = _with_lists(cast("Tree", value)) if isinstance(value, dict) else value
-    numbers = [key for key in inner if isinstance(key, int)]
-    if not numbers:
+    indices = [key for key in inner if isinstance(key, int)]
+    if not indices:
         return inner
-    if len(numbers) < len(inner):
+    if len(indices) < len(inner):
         raise DataError("'json_path': one value has both numbers and names as keys")
-    return [inner[number] for number in sorted(numbers)]
+    return [inner[index] for index in sorted(indices)]
 
 
 # Read the parts of a Gemini content as blocks.
@@ -138,45 +141,46 @@ UNSIGNED = _ENCODED_WORDS[0]
 """The substitute for a missing signature (Google's documentation of signatures)."""
 
 SUBSTITUTES = frozenset({*_WORDS, *_ENCODED_WORDS})
-"""All documented substitutes for a signature, as text and as bytes."""
+"""All documented substitutes for a signature, as text and as base64 text."""
 
 EMPTY_RESPONSE: JsonObject = {"response": {}}
-"""The response of a recorded result that has only files."""
+"""The note in ``extra`` of a result that was recorded with files and an empty response."""
 
-UNNAMED = "\0"  # the id of a call and of a result without one, until they are paired
+UNNAMED = "\0"
+"""The id of a call or a result that was recorded without an id, until calls get their ids."""
 
-_DATA = ("text", "function_call", "function_response", "inline_data", "file_data")
+_BLOCK_KEYS = ("text", "function_call", "function_response", "inline_data", "file_data")
 
 OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
-"""The kinds of parts that are kept unchanged, because we have no block for them."""
+"""The kinds of parts that stay unchanged, because promptdsl has no block for them."""
 
 AFTER_MEDIA = ("video_metadata",)
-"""The kinds of parts after an attachment of a user, in a body that no SDK wrote."""
+"""The kinds of parts that follow an attachment of a user in a request that no SDK wrote."""
 
-PARTS = frozenset({*_DATA, *OPAQUE, SIGNATURE})
-"""The keys by which a part is recognised."""
+PARTS = frozenset({*_BLOCK_KEYS, *OPAQUE, SIGNATURE})
+"""The keys by which a part outside of a content is recognised."""
 
 
 def read_parts(value: object) -> tuple[b.Block, ...]:
-    """Return the blocks of the parts of a content: a list, a single part, or a string."""
+    """Return the blocks of the parts of a content, which are a list, a single part or a string."""
     if value is None or isinstance(value, str):
         return contents(value)
-    return tuple(located_items("parts", read_part, items_or_one(value, "parts")))
+    return tuple(located_items("parts", read_part, items_or_single(value, "parts")))
 
 
 def read_part(data: object) -> b.Block:
-    """Return the block of a part. An unknown part is kept unchanged."""
+    """Return the block of a part. An unknown part stays unchanged."""
     part = fields_of({"text": data} if isinstance(data, str) else data)
     if SIGNATURE in part:
         part[SIGNATURE] = base64_text(part[SIGNATURE])
         if part.keys() <= {"thought", SIGNATURE}:
             part["text"] = ""
-        # The writer adds a substitute again if the model needs one.
+        # The writer adds a new substitute if the model needs one.
         if is_one_of(part[SIGNATURE], SUBSTITUTES):
             del part[SIGNATURE]
     if part.get("thought") is False:
         del part["thought"]
-    kinds = [key for key in _DATA if key in part]
+    kinds = [key for key in _BLOCK_KEYS if key in part]
     if len(kinds) != 1 or "type" in part:
         return b.UnknownBlock(part, "gemini")
     kind = kinds[0]
@@ -197,7 +201,7 @@ def read_part(data: object) -> b.Block:
 
 def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
     call = fields_of(part["function_call"])
-    # A call that was still being streamed has only some of its arguments.
+    # An interrupted stream may have only some arguments of a call.
     if call.pop("will_continue", None):
         return b.UnknownBlock(part, "gemini")
     name = required(call, "name", str)
@@ -209,7 +213,7 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
             args = {**args, **joined_args(pieces)}
         except DataError:
             return b.UnknownBlock(part, "gemini")
-    # Arguments that were recorded as text stay unchanged, even if they are broken.
+    # Arguments that were recorded as text stay unchanged, even if the text is not JSON.
     arguments = args if isinstance(args, str) else write_json(mapping(args))
     further = {key: value for key, value in part.items() if key != "function_call"}
     del call["name"]
@@ -217,23 +221,24 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
 
 
 def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
-    """Return a result. A response that is not one string becomes its JSON, noted in ``extra``."""
+    """Return a result. A response that is not one string becomes JSON text, noted in ``extra``."""
     result = fields_of(part.pop("function_response"))
     id = optional_string(result.pop("id", None), "id")
     name = optional_string(result.pop("name", None), "name")
     response = mapping(result.pop("response", None) or {})
     # Many responses have the key ``error`` with an empty value.
     keys, is_error = [*response], bool(response.get("error"))
-    # A single value under ``output`` or ``error`` is the response. An object keeps its key.
-    is_alone = keys in (["output"], ["error"])
-    alone: JsonValue = response[keys[0]] if is_alone else response
+    # A response with the only key ``output`` or ``error`` consists of the value. If the value is an
+    # object, the response keeps its key.
+    is_single = keys in (["output"], ["error"])
+    content_value: JsonValue = response[keys[0]] if is_single else response
     content: tuple[b.Block, ...] = ()
-    if isinstance(alone, str):
+    if isinstance(content_value, str):
         is_error = keys == ["error"]
-        content = contents(alone)
+        content = contents(content_value)
     elif response:
-        is_value = not isinstance(alone, dict) and (is_error or keys == ["output"])
-        text = write_json(alone if is_value else response)
+        is_plain_value = not isinstance(content_value, dict) and (is_error or keys == ["output"])
+        text = write_json(content_value if is_plain_value else response)
         content = (b.TextBlock(text, extra={JSON: True}),)
     content += tuple(located_items("parts", _read_result_part, result.pop("parts", ())))
     extra = {**result, **part}
@@ -243,7 +248,7 @@ def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
 
 
 def _read_result_part(data: object) -> b.Block:
-    """Return an attachment in a result, which may contain nothing else."""
+    """Return an attachment in a result. Any other part there is an unknown block."""
     block = read_part(data)
     is_media = block.type in ("image", "audio", "video", "document")
     return block if is_media else b.UnknownBlock(fields_of(data), "gemini")
@@ -256,6 +261,7 @@ def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of contents in any format that the SDK takes.
 
     A payload is the arguments of ``generate_content``, or the body of a request to the service.
+    Raises :class:`DataError` for data that cannot be read.
     """
     is_payload = isinstance(data, Mapping)
     payload = fields_of(cast("JsonObject", data if is_payload else {"contents": data}))
@@ -277,7 +283,7 @@ def read_response(data: object) -> Message:
     candidates = items(response.get("candidates", ()), "candidates")
     candidate = fields_of(candidates[0] if candidates else {})
     blocks = _with_ids(_read_blocks(candidate.get("content")))
-    # Without a candidate, the prompt may be blocked. Some chunks of a stream have counts only.
+    # Without a candidate, the service may have blocked the prompt. Some chunks have counts only.
     blocked = fields_of(response.get("prompt_feedback") or {}).get("block_reason")
     is_blocked = bool(blocked) and not candidates
     word = blocked if is_blocked else candidate.get("finish_reason")
@@ -306,37 +312,38 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     chunk = fields_of(event)
     for candidate in map(fields_of, items(chunk.pop("candidates", ()), "candidates")):
         content = fields_of(candidate.pop("content", {}))
-        for part in map(fields_of, items_or_one(content.pop("parts", ()), "parts")):
+        for part in map(fields_of, items_or_single(content.pop("parts", ()), "parts")):
             _add_part(reply, part)
-        (known,) = reply.response.setdefault("candidates", [{}])
-        before = fields_of(known.get("content") or {})
-        replace(known, candidate)
+        (candidate_so_far,) = reply.response.setdefault("candidates", [{}])
+        content_so_far = fields_of(candidate_so_far.get("content") or {})
+        replace(candidate_so_far, candidate)
         parts = [*reply.parts.values()]
-        known["content"] = {**before, **content, "role": "model", "parts": parts}
+        candidate_so_far["content"] = {**content_so_far, **content, "role": "model", "parts": parts}
         reply.ended |= "finish_reason" in candidate
-    # A chunk has the counts so far: they are never added to the counts of another chunk.
+    # The counts of a chunk include the earlier chunks, so they replace the earlier counts.
     replace(reply.response, chunk)
     reply.ended |= "block_reason" in fields_of(chunk.get("prompt_feedback", {}))
 
 
 def texts_so_far(reply: StreamedReply) -> list[str]:
-    """Return the texts of a reply so far, in order."""
+    """Return the texts of a reply so far, in order, without reasoning."""
     return texts_in((part for part in reply.parts.values() if not part.get("thought")), None)
 
 
 def _add_part(reply: StreamedReply, part: dict[str, JsonValue]) -> None:
     """Add a part to a reply, or join it with the last part.
 
-    Texts of one kind are joined. A part with a signature stays unchanged. A call whose arguments
-    come in pieces is one part, and its last piece has no ``will_continue``.
+    Neighbouring texts are joined, and neighbouring reasoning is joined. A part with a signature
+    stays unchanged. A call whose arguments come in pieces becomes one part: each piece but the last
+    has the key ``will_continue``.
     """
     last = reply.part(len(reply.parts) - 1) if reply.parts else {}
     call = fields_of(part.get("function_call") or {})
     open_call = fields_of(last.get("function_call") or {})
     if open_call.get("will_continue") and "function_call" in part and "name" not in call:
         pieces: list[object] = []
-        for begun in (open_call, call):
-            pieces += items(begun.pop("partial_args", None) or (), "partial_args")
+        for call_piece in (open_call, call):
+            pieces += items(call_piece.pop("partial_args", None) or (), "partial_args")
         del open_call["will_continue"]
         last |= {**part, "function_call": {**open_call, **call, "partial_args": pieces}}
         return
@@ -352,13 +359,13 @@ _LOOKS = {
     **dict.fromkeys(("content", "tool_calls"), f"it looks like {_MESSAGE}"),
     "type": "it looks like a block or an item of another provider: History.from_openai_responses",
 }
-"""The advice for data that is not a content, by a key of the data."""
+"""By a key of data that is not a content, the advice about such data."""
 
 
 class _Content(NamedTuple):
-    """The role and the blocks of a content. If ``loose``, it is a part outside of a content.
+    """The role and the blocks of a content, or of a part outside of a content (``loose``).
 
-    ``extra`` are the values under its unread keys.
+    ``extra`` are the values of its unread keys.
     """
 
     role: str
@@ -368,9 +375,12 @@ class _Content(NamedTuple):
 
 
 def _read_contents(data: object) -> Iterator[Message]:
-    """Yield the messages of contents. The SDK joins neighbouring parts outside of contents, too."""
+    """Yield the messages of contents. Neighbouring parts outside of contents are one content.
+
+    The SDK joins such parts, too.
+    """
     joined: list[_Content] = []
-    for content in located_items("contents", _read_content, items_or_one(data, "contents")):
+    for content in located_items("contents", _read_content, items_or_single(data, "contents")):
         last = joined[-1] if joined else None
         if last and content.loose and last.loose and last.role == content.role:
             joined[-1] = last._replace(blocks=last.blocks + content.blocks)
@@ -392,6 +402,7 @@ def _read_blocks(data: JsonValue) -> tuple[b.Block, ...]:
 
 
 def _read_content(data: object) -> _Content:
+    """Return a content, or a part, a list of parts, a text or a file outside of a content."""
     if isinstance(data, str):
         return _Content("user", contents(data), loose=True)
     if isinstance(data, list | tuple):
@@ -419,50 +430,56 @@ def _read_content(data: object) -> _Content:
 
 
 def _paired(messages: Iterable[Message]) -> Iterator[Message]:
-    """Yield messages whose calls have ids, and whose results have the ids of their calls.
+    """Yield messages in which each call has an id, and each result has the id of its call.
 
-    A result without an id answers the first open call of its name.
+    A result without an id answers the first open call with its name.
     """
-    # Messages of a model directly after its calls are one turn with the calls.
+    # A message of the model directly after its calls is joined with the calls.
     turns = joined_answers([*messages], always=True)
     open_calls: list[b.ToolUseBlock] = []
-    named_ids: set[str] = set()
+    answered_ids: set[str] = set()
     for index, turn in enumerate(turns):
         if turn.role == "assistant":
             blocks = _with_ids(turn.content)
             calls = [block for block in blocks if isinstance(block, b.ToolUseBlock)]
             open_calls = calls or open_calls
-            # The ids in the results up to the next answer.
-            named_ids = {*answers_before_assistant(islice(turns, index + 1, None))}
+            # The ids of the results before the next answer.
+            answered_ids = {*answers_before_assistant(islice(turns, index + 1, None))}
         else:
-            blocks = tuple(_with_call_id(open_calls, block, named_ids) for block in turn.content)
-        same = blocks == turn.content
-        yield turn if same else message(turn.role, blocks, kind="recorded", details=turn._details)
+            blocks = tuple(_with_call_id(open_calls, block, answered_ids) for block in turn.content)
+        is_unchanged = blocks == turn.content
+        yield (
+            turn
+            if is_unchanged
+            else message(turn.role, blocks, kind="recorded", details=turn._details)
+        )
 
 
 def _with_ids(blocks: tuple[b.Block, ...]) -> tuple[b.Block, ...]:
-    """Return the blocks of a turn. A call without an id gets a unique one."""
-    taken = {block.id for block in blocks if isinstance(block, b.ToolUseBlock)}
-    free = (id for id in map("call_{}".format, count()) if id not in taken)
+    """Return the blocks of a turn. A call without an id gets an id that no other call has."""
+    used_ids = {block.id for block in blocks if isinstance(block, b.ToolUseBlock)}
+    free_ids = (id for id in map("call_{}".format, count()) if id not in used_ids)
     return tuple(
-        attrs.evolve(block, id=next(free))
+        attrs.evolve(block, id=next(free_ids))
         if isinstance(block, b.ToolUseBlock) and block.id == UNNAMED
         else block
         for block in blocks
     )
 
 
-def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, named_ids: set[str]) -> b.Block:
-    """Return a result with the id of its call, and remove the call from the open ones.
+def _with_call_id(
+    open_calls: list[b.ToolUseBlock], block: b.Block, answered_ids: set[str]
+) -> b.Block:
+    """Return a result with the id of its call, and remove the call from ``open_calls``.
 
-    Other blocks are returned unchanged. A result without an id does not belong to a call whose id
-    is in another result (``named_ids``).
+    Any other block is returned unchanged. A result without an id never answers a call whose id
+    another result has: ``answered_ids`` are the ids of these results.
     """
     if not isinstance(block, b.ToolResultBlock):
         return block
     is_unnamed = block.tool_use_id == UNNAMED
     for index, call in enumerate(open_calls):
-        by_name = is_unnamed and block.name == call.name and call.id not in named_ids
+        by_name = is_unnamed and block.name == call.name and call.id not in answered_ids
         if by_name or block.tool_use_id == call.id:
             del open_calls[index]
             return attrs.evolve(block, tool_use_id=call.id)
@@ -470,17 +487,17 @@ def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, named_ids: s
 
 
 def _keys(*names: str, rest: bool = False, **inner: Inner) -> Shape:
-    """Return the shape of an object, with the spelling of the SDK and that of the service."""
-    both = {spelled: inner[name] for name in inner for spelled in (name, camel(name))}
-    return shape(*names, *map(camel, names), rest=rest, **both)
+    """Return the shape of an object. It has each key in the spelling of the SDK and the service."""
+    inner_by_spelling = {spelled: inner[name] for name in inner for spelled in (name, camel(name))}
+    return shape(*names, *map(camel, names), rest=rest, **inner_by_spelling)
 
 
 def _content_keys(content: Mapping[str, object]) -> Shape | None:
-    return _CONTENT if "parts" in content else _thought_keys(content)
+    return _CONTENT if "parts" in content else _reasoning_keys(content)
 
 
-def _thought_keys(part: Mapping[str, object]) -> Shape | None:
-    return _THOUGHT if part.get("thought") and "text" in part else None
+def _reasoning_keys(part: Mapping[str, object]) -> Shape | None:
+    return _REASONING if part.get("thought") and "text" in part else None
 
 
 def _system_keys(content: Mapping[str, object]) -> Shape:
@@ -488,8 +505,8 @@ def _system_keys(content: Mapping[str, object]) -> Shape:
 
 
 _TEXT = shape("text")
-_THOUGHT = _keys("text", "thought", "thought_signature")
-_CONTENT = shape("role", parts=_thought_keys)
+_REASONING = _keys("text", "thought", "thought_signature")
+_CONTENT = shape("role", parts=_reasoning_keys)
 _SYSTEM = shape("role", parts=_TEXT)
 
 _NO_CONTENT = (

@@ -1,4 +1,7 @@
-"""Write and read what a request has besides its texts: attachments, tools, output schema."""
+"""Write and read what a request has besides its texts: attachments, tools, output schema.
+
+The class of a request, ``ChatRequest``, is between the attachments and the tools.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -41,18 +44,18 @@ from promptdsl.providers.shared.tools import (
 )
 from promptdsl.providers.shared.two_sided import tool_name, valid_reasoning_from
 
-# OpenAI's Chat Completions: write and read attachments, and recognise the parts of others.
+# OpenAI's Chat Completions: write and read attachments, and recognise parts of other providers.
 #
-# The functions here record no losses: ``write.py`` compares the part with its block, and reports
-# what is missing in it, such as a ``detail``. Each source that is read here has ``from_data=True``,
-# as in every reader: it came in a payload, not from the author's code.
+# The functions here record no losses: ``write.py`` compares a part with its block, and reports what
+# the part lacks, such as a ``detail``. Each source that is read here has ``from_data=True``, as in
+# every reader, because it came in a payload, not from the author's code.
 
 AUDIO = "chat_audio"
-"""The type of an unknown block with the audio of an answer, which is not sent in its content."""
-_KNOWN_TYPES = frozenset(
+"""The type of an unknown block with the audio of an answer. The audio is outside of the content."""
+_READ_TYPES = frozenset(
     {"text", "refusal", "image_url", "input_audio", "file", "function", "custom", AUDIO}
 )
-"""The types of parts, and of calls, that are read as a block of their own."""
+"""The types of parts and calls for which promptdsl has a block."""
 
 _AUDIO_FORMATS = {
     "audio/wav": "wav",
@@ -64,14 +67,14 @@ _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def media_part(block: b.MediaBlock, *, url_key: str | None = None) -> Param | None:
-    """Return an attachment as a part, ``None`` if its source or its media type is refused.
+    """Return the part of an attachment, ``None`` if its source or its media type is refused.
 
     Chat has no part for a video. ``url_key`` is the key in a ``file`` for the URL of a document,
     ``None`` if a URL is refused. LiteLLM takes a URL in ``file_id``, and servers with Chat's format
     take one in ``file_data``. A ``detail`` that Chat does not know is left out, and the caller
     reports it.
     """
-    # A base64 ``data:`` URL becomes a source of the kind ``base64``: it contains the bytes.
+    # A base64 ``data:`` URL contains bytes, so it becomes a source of the kind ``base64``.
     source = with_bytes(block.source)
     if block.type == "image":
         url = picture_url(source)
@@ -89,11 +92,11 @@ def media_part(block: b.MediaBlock, *, url_key: str | None = None) -> Param | No
 
 
 def _file_fields(source: MediaSource, title: str | None, url_key: str | None) -> Param | None:
-    """Return the fields of the ``file`` of a document, ``None`` if its source is refused."""
+    """Return the fields of a document under the key ``file``, ``None`` for a refused source."""
     if source.kind == "file_id":
         return {"file_id": source.value}
     if source.kind != "url":
-        # The keys are ``file_data`` and ``filename``; ``None`` if the source is not ``base64``.
+        # It has the keys ``file_data`` and ``filename``. It is ``None`` for a source without bytes.
         return file_data(source, title)
     if url_key is None:
         return None
@@ -106,9 +109,9 @@ def _file_fields(source: MediaSource, title: str | None, url_key: str | None) ->
 def needs_bytes(block: b.MediaBlock, role: str) -> bool:
     """Return whether the address of an attachment is refused, but its bytes may be taken.
 
-    ``role`` is that of the message: Chat takes no attachments of the assistant, with or without
-    bytes. The URL of a document counts as refused here. So do not call this for one if the target
-    takes it: if its fact ``file_addresses`` is true.
+    ``role`` is the role of the message. Chat takes no attachments of the assistant, with or without
+    bytes. The URL of a document counts as refused here, so do not call this for a document if the
+    target takes such URLs (the fact ``file_addresses``).
     """
     return role != "assistant" and is_address(block.source) and media_part(block) is None
 
@@ -154,11 +157,11 @@ A part has its content under its type: ``{"type": "file", "file": {...}}``.
 def reads_back_as_unknown(data: Mapping[str, object], origin: str) -> bool:
     """Return whether a part, once sent, would be read as an unknown block again.
 
-    Only such a part of an unknown block is sent. Of a part whose type Chat knows, the reader would
-    make another block. It would refuse a part that only another provider than ``origin`` has.
+    The data of an unknown block is sent only if this is true. The reader makes another block of a
+    part whose type Chat knows, and refuses a part that only another provider than ``origin`` has.
     """
     kind = data.get("type")
-    return isinstance(kind, str) and kind not in _KNOWN_TYPES and owner_of(data, origin) is None
+    return isinstance(kind, str) and kind not in _READ_TYPES and owner_of(data, origin) is None
 
 
 # A request of Chat; write and read its tools, the choice of a tool and the output schema.
@@ -169,20 +172,21 @@ ORIGIN = "openai"
 
 @attrs.define(eq=False)
 class ChatRequest(ChatLike):
-    """A request of Chat. ``spoken`` is the index of the last message that is sent as audio."""
+    """A request of Chat."""
 
     takes_lists = True
-    spoken: int = -1
-    calling: int = -1
-    """The index of the last message with a call."""
-    called: dict[str, str] = attrs.field(factory=new_dict)
-    """The sent name of the tool by the sent id of the call."""
+    last_audio_message: int = -1
+    """The index of the last message that is sent as audio, or -1."""
+    last_calling_message: int = -1
+    """The index of the last message with a call, or -1."""
+    called_tools: dict[str, str] = attrs.field(factory=new_dict)
+    """By the id of a call in the payload, the name of its tool in the payload."""
     first_valid_reasoning: int = attrs.field(init=False)
     """The index of the first message whose signed reasoning is still valid."""
     text_signatures: list[str] = attrs.field(factory=new_list)
-    """The signatures of Gemini on the texts of the answer that is being written."""
+    """The signatures of Gemini on the texts of the current answer."""
     message_mark: str | None = None
-    """The cache mark of the message that is being written, if the mark is not on a part."""
+    """The cache mark of the current message, if the mark is not on a part."""
 
     def __attrs_post_init__(self) -> None:
         ChatLike.__attrs_post_init__(self)
@@ -191,12 +195,12 @@ class ChatRequest(ChatLike):
         )
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the entries of the first ``stop`` messages depend on, except these."""
+        """Return all that the writing of the first ``stop`` messages depends on, except these."""
         return (*ChatLike.depends(self, stop), min(self.first_valid_reasoning, stop))
 
     @property
     def dialect(self) -> Wire:
-        """The description of the provider: its words for choices, its ids, its special parts."""
+        """The record of the provider: its words for choices, its ids, its special parts."""
         return self.facts.wire if self.facts.provider else wire_of(ORIGIN)
 
 
@@ -208,7 +212,7 @@ def tools_of(request: ChatRequest) -> list[Param]:
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
     tools = write_tools(
-        request, request.dialect.provider_format, _tool_param, inside="function", closes=True
+        request, request.dialect.provider_format, _tool_param, inner_key="function", closes=True
     )
     if not (request.facts.lasting_marks and request.facts.tool_marks):
         lose_tool_marks(request)
@@ -224,8 +228,8 @@ def _tool_param(request: ChatRequest, tool: ToolDefinition) -> Param:
     if not is_mapping(outer_keys):
         return {"type": "function", "function": function}
     # Mistral's SDK sends no type.
-    kind = {"type": "function"} if request.facts.typed_tools else {}
-    return {**kind, **dict(outer_keys), "function": function}
+    type_key = {"type": "function"} if request.facts.typed_tools else {}
+    return {**type_key, **dict(outer_keys), "function": function}
 
 
 def settings_of(request: ChatRequest) -> Param:
@@ -289,13 +293,13 @@ def _read_choice(choice: object, dialect: Wire) -> RawSetting | str | None:
     if choice is None:
         return None
     if isinstance(choice, str):
-        words = {sent: ours for ours, sent in dialect.choices.items()}
+        words = {wire_word: choice_word for choice_word, wire_word in dialect.choices.items()}
         if choice in words:
             return words[choice]
-        # A word of a server, such as Mistral's, is sent to such servers only.
+        # A server's own word, such as Mistral's ``any``, is sent to this server only.
         meaning = "required" if choice == "any" else None
-        unsayable = "" if meaning else f"tool_choice {choice!r}"
-        return raw_choice(choice, dialect.name, meaning, unsayable)
+        lost_setting = "" if meaning else f"tool_choice {choice!r}"
+        return raw_choice(choice, dialect.name, meaning, lost_setting)
     fields = mapping(choice)
     kind = optional_string(fields.get("type"), "type") or ""
     inner = mapping(fields.get(kind) or fields)

@@ -1,8 +1,8 @@
 """Write a prompt as the arguments of ``client.chat.completions.create``.
 
-Read ``write`` first: it writes one message after the other, and then keeps the cache marks that a
-request may have. Each message is an entry, made of the parts that its blocks become; the functions
-that write the blocks come last. A result is an entry of its own.
+Read ``write`` first: it writes one message after the other, and then chooses the cache marks to
+send. The blocks of a message become parts, the parts become the message's param. The functions that
+write blocks come last. Each result is a separate message in the payload.
 """
 
 import re
@@ -32,7 +32,7 @@ from promptdsl.providers.openai_chat.parts import (
 from promptdsl.providers.openai_chat.thoughts import (
     FIELDS,
     call_keys,
-    send_thoughts,
+    send_reasoning,
     signature_for,
 )
 from promptdsl.providers.shared.blocks import (
@@ -61,11 +61,11 @@ from promptdsl.providers.shared.openai_parts import (
     begin_turn,
     content_of,
     finish_marked_parts,
-    first_spoken,
+    first_of_conversation,
     joined,
     marked,
     open_conversation,
-    sent_role,
+    role_of,
     stay_apart,
     takes_lists,
     trim_answer,
@@ -83,16 +83,16 @@ if TYPE_CHECKING:
     from openai.types.shared_params import ResponseFormatJSONSchema
 
 SIGNATURES = "thought_signatures"
-"""The key of the signatures of Gemini on the texts of an answer, at LiteLLM."""
+"""LiteLLM's key for the signatures of Gemini on the texts of an answer."""
 MARK_OF_MESSAGE = {"mark": "message"}
-"""The recorded data of a text whose cache mark was on its message, at LiteLLM."""
+"""The note in ``extra`` of a text whose cache mark was on its message, as at LiteLLM."""
 _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
-"""A name of a speaker that a message may have."""
+"""The name of a speaker that the service accepts."""
 _NO_NAME = "the target takes no speaker's name"
 _REFUSED_NAME = "a name has at most 64 characters, no white space and none of < | \\ / >"
 _CALLS = frozenset({"function", "custom"})
 _NEXT_TO_CONTENT = _CALLS | {AUDIO}
-"""The types of parts that an assistant message has next to its content."""
+"""The types of parts that an assistant message has outside of its content."""
 
 
 class OpenAIPayload(TypedDict):
@@ -113,17 +113,17 @@ def write(
     """
     request = ChatRequest(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
-    before = len(request.losses)
+    loss_index = len(request.losses)
     for start, stop in spans_to_write(request, cached_write):
         _write_messages(request, start, stop)
-        open_conversation(request, before)
+        open_conversation(request, loss_index)
     _send_leading(request)
-    _send_moved(request)
+    _send_moved_files(request)
     finish_marked_parts(request, tools, lambda _: ("", "content", "tool_calls"))
     trim_answer(request)
     if not facts.user_after_results:
         _answer_results(request)
-    payload: Param = {"messages": request.entries}
+    payload: Param = {"messages": request.payload_messages}
     if tools:
         payload["tools"] = tools
     if prompt.has_choice_or_output:
@@ -131,53 +131,58 @@ def write(
     return cast("OpenAIPayload", payload), request.final_losses()
 
 
-# Messages.
+# Write messages.
 
 
 def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
-    """Write the messages from ``start`` to ``stop``: the most common ones as plain entries."""
-    is_plain = _takes_plain_entries(request)
+    """Write the messages from ``start`` to ``stop``. Common messages take a shortcut."""
+    is_plain = _takes_plain_messages(request)
     for index, message in enumerate(request.messages[start:stop], start):
-        if index == request.head:
+        if index == request.conversation_start:
             _send_leading(request)
         if message.role != "tool":
-            _send_moved(request)
-        entry = _plain_entry(request, message) if is_plain else None
-        if entry is None:
+            _send_moved_files(request)
+        plain_message = _plain_message(request, message) if is_plain else None
+        if plain_message is None:
             _write_message(request, Location(index, message, message.role))
         else:
-            request.entries.append(entry)
+            request.payload_messages.append(plain_message)
 
 
-def _takes_plain_entries(request: ChatRequest) -> bool:
-    """Return whether the target takes texts, calls and results without any further key."""
+def _takes_plain_messages(request: ChatRequest) -> bool:
+    """Return whether messages of one text, call or result need no further key at this target."""
     facts = request.facts
     needs_keys = facts.signatures or facts.result_names or facts.missing_reasoning is not None
     return not needs_keys and request.notes is None and request.prompt.lone_text != "list"
 
 
-def _plain_entry(request: ChatRequest, message: Message) -> Param | None:
-    """Return the entry of a message that is one text, call or result, ``None`` for any other.
+def _plain_message(request: ChatRequest, message: Message) -> Param | None:
+    """Return the param of a message that is one text, call or result, ``None`` for any other.
 
-    This is a shortcut: an agent of 100 steps is written 1 ms faster.
+    This is a shortcut: it writes an agent of 100 steps 1 ms faster.
     """
     role, text = message.role, message._plain
     if message._details is not NO_DETAILS:
         return None
     if text is not None:
-        is_alike = role in ("user", "assistant") and text and not text.isspace()
-        return {"role": role, "content": text} if is_alike else None
+        is_plain = role in ("user", "assistant") and text and not text.isspace()
+        return {"role": role, "content": text} if is_plain else None
     match message.content:
         case [ToolResultBlock(content=[TextBlock() as inner], is_error=False) as result]:
-            if _is_bare(result) and _is_bare(inner) and role == "tool" and not is_blank(inner.text):
-                id = _sent_id(request, result.tool_use_id)
+            if (
+                _is_plain(result)
+                and _is_plain(inner)
+                and role == "tool"
+                and not is_blank(inner.text)
+            ):
+                id = _payload_id(request, result.tool_use_id)
                 return {"role": "tool", "tool_call_id": id, "content": inner.text}
-        case [ToolUseBlock() as call] if _is_bare(call) and role == "assistant":
+        case [ToolUseBlock() as call] if _is_plain(call) and role == "assistant":
             arguments = call.arguments
-            is_sent_as_is = is_valid_unicode(arguments) and are_arguments(arguments)
-            if request.tool_names.get(call.name) == call.name and is_sent_as_is:
+            is_unchanged = is_valid_unicode(arguments) and are_arguments(arguments)
+            if request.tool_names.get(call.name) == call.name and is_unchanged:
                 function = {"name": call.name, "arguments": arguments}
-                id = _sent_id(request, call.id)
+                id = _payload_id(request, call.id)
                 call_param = {"id": id, "type": "function", "function": function}
                 return {"role": "assistant", "content": None, "tool_calls": [call_param]}
         case _:
@@ -185,11 +190,13 @@ def _plain_entry(request: ChatRequest, message: Message) -> Param | None:
     return None
 
 
-def _is_bare(block: TextBlock | ToolUseBlock | ToolResultBlock) -> bool:
+def _is_plain(block: TextBlock | ToolUseBlock | ToolResultBlock) -> bool:
+    """Return whether a block has no cache mark and no further key."""
     return block.cache is None and block.extra is EMPTY
 
 
 def _write_message(request: ChatRequest, location: Location) -> None:
+    """Write a message of any kind. Its results are added to the payload before the message."""
     message = location.message
     request.text_signatures, request.message_mark = [], None
     parts = _parts(request, location, message.content)
@@ -197,58 +204,58 @@ def _write_message(request: ChatRequest, location: Location) -> None:
         _write_answer(request, location, parts)
         return
     if message.role != "tool":
-        _send_moved(request)
+        _send_moved_files(request)
     if not parts:
         return
-    role = sent_role(request, location, parts)
-    is_leading = role != "user" and location.number < request.head
+    role = role_of(request, location, parts)
+    is_leading = role != "user" and location.message_index < request.conversation_start
     if is_leading and not request.facts.several_systems:
         if message._details.name is not None:
             request.hint(location, "speaker_name", "name of a speaker", _NO_NAME)
-        request.leading += parts
+        request.leading_parts += parts
         return
-    entry: Param = {"role": role, "content": content_of(request, location, parts)}
-    _add_keys_of_message(request, location, entry)
+    param: Param = {"role": role, "content": content_of(request, location, parts)}
+    _add_keys_of_message(request, location, param)
     if is_leading and request.facts.behind is not None:
-        # Behind LiteLLM a leading instruction stays before events.
-        request.entries.insert(first_spoken(request.entries), entry)
+        # Behind a gateway, a leading instruction comes before events.
+        request.payload_messages.insert(first_of_conversation(request.payload_messages), param)
     else:
-        request.entries.append(entry)
+        request.payload_messages.append(param)
 
 
 def _write_answer(request: ChatRequest, location: Location, parts: list[Param]) -> None:
-    """Write a message of the assistant: its texts, its calls, audio and reasoning."""
+    """Write a message of the assistant: its texts, reasoning, calls and audio."""
     texts = [part for part in parts if part["type"] not in _NEXT_TO_CONTENT]
     calls = [part for part in parts if part["type"] in _CALLS]
     keys: Param = {}
-    send_thoughts(request, location, texts, keys, calls=bool(calls))
-    entry: Param = {"role": "assistant", "content": None, **keys}
+    send_reasoning(request, location, texts, keys, calls=bool(calls))
+    param: Param = {"role": "assistant", "content": None, **keys}
     if texts:
-        entry["content"] = content_of(request, location, texts)
+        param["content"] = content_of(request, location, texts)
     elif keys and not parts:
-        entry["content"] = ""
+        param["content"] = ""
     elif not parts:
         return
     if calls:
-        entry["tool_calls"] = calls
+        param["tool_calls"] = calls
     for part in parts:
         if part["type"] == AUDIO:
-            entry["audio"] = part["audio"]
-            request.note_change(part, entry["audio"])
-    _add_keys_of_message(request, location, entry)
-    request.entries.append(entry)
+            param["audio"] = part["audio"]
+            request.note_change(part, param["audio"])
+    _add_keys_of_message(request, location, param)
+    request.payload_messages.append(param)
 
 
-def _add_keys_of_message(request: ChatRequest, location: Location, entry: Param) -> None:
-    """Add the signatures of the texts in a message, its cache mark and its speaker's name."""
-    signatures, fields = request.text_signatures, entry.get(FIELDS, EMPTY)
-    if len(signatures) == 1 and isinstance(entry["content"], str) and SIGNATURES not in fields:
-        entry[FIELDS] = {**fields, SIGNATURES: signatures}
+def _add_keys_of_message(request: ChatRequest, location: Location, param: Param) -> None:
+    """Add the signatures of a message's texts, its cache mark and the name of its speaker."""
+    signatures, fields = request.text_signatures, param.get(FIELDS, EMPTY)
+    if len(signatures) == 1 and isinstance(param["content"], str) and SIGNATURES not in fields:
+        param[FIELDS] = {**fields, SIGNATURES: signatures}
     elif signatures:
         why = "only an answer with one text has a field for it"
         request.lose(location, "content", "the signature of a text", why)
     if request.message_mark:
-        marked(request, location, request.message_mark, entry)
+        marked(request, location, request.message_mark, param)
     name = location.message._details.name
     if not name:
         return
@@ -257,22 +264,24 @@ def _add_keys_of_message(request: ChatRequest, location: Location, entry: Param)
     elif not _SPEAKER.fullmatch(name):
         request.hint(location, "speaker_name", "name of a speaker", _REFUSED_NAME)
     else:
-        entry["name"] = name
+        param["name"] = name
 
 
-def _send_moved(request: ChatRequest) -> None:
+def _send_moved_files(request: ChatRequest) -> None:
     """Send the files that were moved out of results in a user message after the results."""
-    if request.moved:
-        parts = request.take_moved({"type": "text"})
-        request.entries.append({"role": "user", "content": joined(parts, request)})
+    if request.moved_files:
+        parts = request.take_moved_files({"type": "text"})
+        request.payload_messages.append({"role": "user", "content": joined(parts, request)})
 
 
 def _send_leading(request: ChatRequest) -> None:
     """Send the leading instructions as one message, if the server takes only one."""
-    if request.leading:
-        parts, request.leading = request.leading, []
+    if request.leading_parts:
+        parts, request.leading_parts = request.leading_parts, []
         location = Location(0, request.messages[0], "system")
-        request.entries.append({"role": "system", "content": content_of(request, location, parts)})
+        request.payload_messages.append(
+            {"role": "system", "content": content_of(request, location, parts)}
+        )
 
 
 _WHY_ANSWERED = (
@@ -281,48 +290,50 @@ _WHY_ANSWERED = (
 
 
 def _answer_results(request: ChatRequest) -> None:
-    """Insert an answer between results and a user message, which the server refuses there."""
-    entries: list[Param] = []
-    for entry in request.entries:
-        if entries and entries[-1]["role"] == "tool" and entry["role"] == "user":
-            entries.append({"role": "assistant", "content": OPENING})
+    """Insert an answer between results and a user message: the server refuses this order."""
+    params: list[Param] = []
+    for param in request.payload_messages:
+        if params and params[-1]["role"] == "tool" and param["role"] == "user":
+            params.append({"role": "assistant", "content": OPENING})
             request.losses.append(hint("inserted_text", "a user after results", _WHY_ANSWERED))
-        entries.append(entry)
-    request.entries = entries
+        params.append(param)
+    request.payload_messages = params
 
 
-# Blocks.
+# Write blocks.
 
 
 def _parts(request: ChatRequest, location: Location, blocks: Sequence[Block]) -> list[Param]:
-    """Return the parts and calls of blocks. Results are added as messages at once."""
+    """Return the parts and the calls of blocks. Each result is added to the payload at once."""
     parts: list[Param] = []
-    joint = None
+    separator = None
     apart = stay_apart(request, location)
-    request.result = outer = request.block
-    for request.block, block in enumerate(blocks):
-        joint = request.prompt.joints.get((location.number, *request.at), joint)
+    request.result_index = outer_index = request.block_index
+    for request.block_index, block in enumerate(blocks):
+        separator = request.prompt.joints.get((location.message_index, *request.at), separator)
         part = _WRITERS.get(block.type, _lose_type)(request, location, block)
         if part is not None:
             parts.append(part)
-            begin_turn(parts, joint, apart=apart)
-            joint = None
+            begin_turn(parts, separator, apart=apart)
+            separator = None
             request.note(location, block, part)
-    request.block, request.result = outer, None
+    request.block_index, request.result_index = outer_index, None
     return parts
 
 
 def _lose_type(request: ChatRequest, location: Location, block: Block) -> None:
+    """Record that the target takes no block of this type at this location."""
     lose_block(request, location, block, misplaced(location))
 
 
 def _text_part(request: ChatRequest, location: Location, block: TextBlock) -> Param | None:
-    known = ["refusal"]
+    """Return the part of a text, a refusal or a spoken answer; ``None`` for a blank text."""
+    sent_keys = ["refusal"]
     part = _recording_part(request, location, block.extra.get("audio"))
     if part is not None:
-        known.append("audio")
+        sent_keys.append("audio")
     elif left_out_as_blank(request, location, block):
-        lose_keys(request, location, block, known=known)
+        lose_keys(request, location, block, sent_keys=sent_keys)
         return marked(request, location, block.cache, None)
     else:
         kind = _kind_of_text(request, location, block)
@@ -330,8 +341,8 @@ def _text_part(request: ChatRequest, location: Location, block: TextBlock) -> Pa
     signature = signature_for(block, request.facts)
     if signature and location.role == "assistant" and request.facts.litellm_keys:
         request.text_signatures.append(signature)
-        known.append(SIGNATURE)
-    lose_keys(request, location, block, known=known)
+        sent_keys.append(SIGNATURE)
+    lose_keys(request, location, block, sent_keys=sent_keys)
     if _has_mark_of_message(request, location, block):
         request.message_mark = block.cache
         return part
@@ -339,32 +350,41 @@ def _text_part(request: ChatRequest, location: Location, block: TextBlock) -> Pa
 
 
 def _kind_of_text(request: ChatRequest, location: Location, block: TextBlock) -> str:
-    """Return the type of a text. LiteLLM leaves out the refusals of an answer for some models."""
+    """Return the type of a text's part: ``refusal`` for a refusal, otherwise ``text``.
+
+    For some models LiteLLM leaves out the refusals of an answer, so there a refusal is a text.
+    """
     is_refusal = location.role == "assistant" and block.extra.get("refusal") is True
-    is_taken = takes_lists(request, location) and not request.facts.model_wire.two_sided
-    if is_refusal and is_taken:
+    takes_refusal = takes_lists(request, location) and not request.facts.model_wire.two_sided
+    if is_refusal and takes_refusal:
         return "refusal"
     return "text"
 
 
 def _has_mark_of_message(request: ChatRequest, location: Location, block: TextBlock) -> bool:
-    """Return whether the cache mark of a text belongs to its message, which has only this text."""
+    """Return whether the cache mark of a text goes to its message.
+
+    It does if it was recorded there, and if the message still has only this text.
+    """
     if block.extra.get(ITEM) != MARK_OF_MESSAGE or not request.facts.lasting_marks:
         return False
     blocks = location.message.content
-    content = [sent for sent in blocks if sent.type not in ("reasoning", "tool_use")]
+    content = [inner for inner in blocks if inner.type not in ("reasoning", "tool_use")]
     return content == [block] and request.prompt.lone_text != "list"
 
 
 def _recording_part(request: ChatRequest, location: Location, audio: object) -> Param | None:
-    """Return a spoken answer as the id of its audio, for models with audio; one in a message."""
+    """Return the part of a spoken answer: the id of its audio.
+
+    It is ``None`` for a model without audio, and for a second spoken answer in a message.
+    """
     id = mapping_or_empty(audio).get("id")
-    if not isinstance(id, str) or request.spoken == location.number:
+    if not isinstance(id, str) or request.last_audio_message == location.message_index:
         return None
     is_openai = request.dialect.name == ORIGIN
     if not (is_openai and "audio" in request.facts.media and location.role == "assistant"):
         return None
-    request.spoken = location.number
+    request.last_audio_message = location.message_index
     return {"type": AUDIO, "audio": {"id": request.clean(location, id, "an id")}}
 
 
@@ -377,8 +397,8 @@ def _unknown_part(request: ChatRequest, location: Location, block: b.UnknownBloc
         if recording is None:
             _lose_type(request, location, block)
         return recording
-    is_known = not reads_back_as_unknown(block.data, request.dialect.provider_format)
-    if is_known or not takes_lists(request, location):
+    has_block = not reads_back_as_unknown(block.data, request.dialect.provider_format)
+    if has_block or not takes_lists(request, location):
         _lose_type(request, location, block)
         return None
     part = json_copy(dict(block.data))
@@ -396,30 +416,35 @@ def _call_part(request: ChatRequest, location: Location, block: ToolUseBlock) ->
     if block.extra.get("custom") is True and _takes_custom(request):
         kind, key = "custom", "input"
     function = {"name": name, key: text_of_arguments(request, location, block, key)}
-    id = _sent_id(request, block.id)
-    request.called[id] = name
-    keys = call_keys(request, location, block, first=request.calling != location.number)
-    request.calling = location.number
+    id = _payload_id(request, block.id)
+    request.called_tools[id] = name
+    keys = call_keys(
+        request, location, block, first=request.last_calling_message != location.message_index
+    )
+    request.last_calling_message = location.message_index
     call = {"id": id, "type": kind, kind: function, **keys}
     return marked(request, location, block.cache, call)
 
 
 def _takes_custom(request: ChatRequest) -> bool:
-    """Return whether calls may have a text instead of arguments: not behind another format."""
-    behind = request.facts.behind
-    return behind is None or behind.wire.provider_format == request.dialect.provider_format
+    """Return whether a call may have a text instead of arguments.
+
+    A gateway does not take such a call if its model's provider has another format.
+    """
+    gateway = request.facts.behind
+    return gateway is None or gateway.wire.provider_format == request.dialect.provider_format
 
 
-def _put_thought_aside(request: ChatRequest, location: Location, block: b.ReasoningBlock) -> None:
-    """Put the reasoning of an answer aside, until its texts and calls are written."""
+def _put_reasoning_aside(request: ChatRequest, location: Location, block: b.ReasoningBlock) -> None:
+    """Keep the reasoning of an answer until its texts and calls are written."""
     if location.role != "assistant":
         _lose_type(request, location, block)
     else:
-        request.thoughts.append((block, request.at[0]))
+        request.pending_reasoning.append((block, request.at[0]))
 
 
-def _sent_id(request: ChatRequest, id: str) -> str:
-    """Return the id of a call as it is sent, in the call and in its result."""
+def _payload_id(request: ChatRequest, id: str) -> str:
+    """Return the id that a call and its result have in the payload."""
     facts = request.facts
     if facts.exact_id:
         return exact_id(id, facts.exact_id)
@@ -427,41 +452,42 @@ def _sent_id(request: ChatRequest, id: str) -> str:
 
 
 def _write_result(request: ChatRequest, location: Location, block: ToolResultBlock) -> None:
+    """Write a result as a tool message. Its content has the role ``result``."""
     if location.role not in ("tool", "user"):
         _lose_type(request, location, block)
         return
-    id = _sent_id(request, block.tool_use_id)
-    before = len(request.marks)
-    inside = location.inside("result", mended(id, request.dialect.longest_name))
-    parts = _parts(request, inside, block.content)
+    id = _payload_id(request, block.tool_use_id)
+    mark_count = len(request.marks)
+    result_location = location.with_role("result", mended(id, request.dialect.longest_name))
+    parts = _parts(request, result_location, block.content)
     if block.is_error:
         reason = "Chat has no such flag, so the text says it"
         request.hint(location, "error_flag", "the error flag of a result", reason)
         add_error_text(request, parts, block.error_type or "unknown", kind="text")
-    entry: Param = {"role": "tool", "tool_call_id": id}
-    _mark_result(request, location, block, entry, parts=parts, before=before)
+    param: Param = {"role": "tool", "tool_call_id": id}
+    _mark_result(request, location, block, param, parts=parts, mark_count=mark_count)
     lose_keys(request, location, block)
-    entry["content"] = content_of(request, location.inside("result"), parts)
+    param["content"] = content_of(request, location.with_role("result"), parts)
     name = _name_of_result(request, location, block, id)
     if name:
-        entry["name"] = request.clean(location, name, "the name of a tool")
-    request.entries.append(entry)
-    request.note(location, block, entry)
+        param["name"] = request.clean(location, name, "the name of a tool")
+    request.payload_messages.append(param)
+    request.note(location, block, param)
 
 
 def _mark_result(
     request: ChatRequest,
     location: Location,
     block: ToolResultBlock,
-    entry: Param,
+    param: Param,
     *,
     parts: list[Param],
-    before: int,
+    mark_count: int,
 ) -> None:
     """Set the cache mark of a result on its message, or on its last part.
 
-    A message has one mark, so the marks in a result become one; ``before`` is the number of marks
-    before the result. A recorded result keeps its marks where they are.
+    A message has one mark, so the marks in a result become one. ``mark_count`` is the number of
+    marks before the result. A recorded result keeps the marks on its parts.
     """
     if not request.facts.message_marks:
         last = parts[-1] if parts else None
@@ -469,25 +495,25 @@ def _mark_result(
         return
     cache: str | None = block.cache
     if location.message.kind != "recorded":
-        cache = longest_mark(request, before, cache)
+        cache = longest_mark(request, mark_count, cache)
         for part in parts:
             part.pop(MARK, None)
-    marked(request, location, cache, entry)
+    marked(request, location, cache, param)
 
 
 def _name_of_result(
     request: ChatRequest, location: Location, block: ToolResultBlock, id: str
 ) -> str | None:
-    """Return the name of the tool that is sent with a result, ``None`` or empty for no name.
+    """Return the name of the tool to send with a result, ``None`` or empty for no name.
 
-    A result that was recorded with a name is sent with it, although the SDK has no type for that.
+    A result that was recorded with a name keeps it, although the SDK has no type for this key.
     """
     facts, message = request.facts, location.message
     name = None
     if facts.litellm_keys or message.kind == "recorded":
         name = message._details.name
     if facts.result_names:
-        return request.called.get(id) or name or block.name
+        return request.called_tools.get(id) or name or block.name
     return name
 
 
@@ -497,13 +523,14 @@ _URL_KEYS = {
     (True, False): "file_data",
     (True, True): "file_id",
 }
-"""The key for the URL of a document: by whether URLs are taken, and whether LiteLLM takes them.
+"""The key for the URL of a document, by two facts: the target takes URLs, and it is LiteLLM.
 
 LiteLLM takes a URL in the key of an id (prompt_templates/factory.py, 1.110).
 """
 
 
 def _media_part(request: ChatRequest, location: Location, block: b.MediaBlock) -> Param | None:
+    """Return the part of an attachment, or of the text that replaces it in a result."""
     facts = request.facts
     if location.role not in ("user", "result"):
         lose_block(request, location, block, misplaced(location))
@@ -522,14 +549,17 @@ def _media_part(request: ChatRequest, location: Location, block: b.MediaBlock) -
     lose_keys(request, location, block)
     _finish_fields(request, location, block, part)
     if location.role == "result" and block.type not in facts.result_media:
-        part = {"type": "text", "text": request.move(location, block, part)}
+        part = {"type": "text", "text": request.move_file(location, block, part)}
     return marked(request, location, block.cache, part)
 
 
 def _finish_fields(
     request: ChatRequest, location: Location, block: b.MediaBlock, part: Param
 ) -> None:
-    """Clean the fields of an attachment, and report the title or detail that has no field."""
+    """Replace lone surrogates in an attachment, and record what has no field in the part.
+
+    That may be its title or its detail.
+    """
     kind = part["type"]
     fields: dict[str, str] = part[kind]
     if block.title:
@@ -549,7 +579,7 @@ def _finish_fields(
 def _document_part(
     request: ChatRequest, location: Location, block: b.DocumentBlock
 ) -> Param | None:
-    """Return a document as a file, or as text if files of its type are not taken.
+    """Return a document as a file, or as text if the target takes no files of its type.
 
     Chat takes only PDF files (documentation of file inputs, trpc-group/trpc-agent-go#1816).
     """
@@ -557,8 +587,8 @@ def _document_part(
     media_type = plain_type(source.media_type)
     text = text_of_file(source)
     is_lost = text is None and block.type not in request.facts.media
-    is_placed = location.role in ("user", "result")
-    if is_lost or not is_placed or _takes_file(request.facts, source):
+    may_have_files = location.role in ("user", "result")
+    if is_lost or not may_have_files or _takes_file(request.facts, source):
         return _media_part(request, location, block)
     why = f"the target takes no file of type {media_type!r}"
     if text is None:
@@ -578,7 +608,7 @@ def _document_part(
 
 
 def _takes_file(facts: ModelFacts, source: MediaSource) -> bool:
-    """Return whether a document is sent as a file: its type is taken, or not known here."""
+    """Return whether a document is sent as a file: its type is accepted, or unknown here."""
     if facts.document_types is None or source.kind == "file_id":
         return True
     return plain_type(source.media_type) in (None, *facts.document_types)
@@ -588,7 +618,7 @@ _WRITERS: Mapping[str, Callable[[ChatRequest, Location, Any], Param | None]] = {
     "text": _text_part,
     "tool_use": _call_part,
     "tool_result": _write_result,
-    "reasoning": _put_thought_aside,
+    "reasoning": _put_reasoning_aside,
     "unknown": _unknown_part,
     **dict.fromkeys(("image", "audio"), _media_part),
     "document": _document_part,

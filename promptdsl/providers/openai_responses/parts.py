@@ -1,6 +1,7 @@
 """Write and read what a request has besides its texts: attachments, tools, output schema.
 
-The items of a request while it is written come first: their state, ids and types.
+First comes the state of a request while it is written: its items, their ids and their types. Then
+come attachments, tools and settings.
 """
 
 import re
@@ -66,40 +67,40 @@ ORIGIN = "openai_responses"
 REASONING_KEYS = ("id", "summary", "content", "status")
 """The keys of a reasoning item that are kept next to the fields of its block."""
 
-KNOWN_ITEMS = re.compile(
+OPAQUE_ITEMS = re.compile(
     r"additional_tools|item_reference|compaction(_summary|_trigger)?|program(_output)?"
     r"|mcp_(list_tools|approval_re(quest|sponse)|call)|tool_search_(call|output)"
     r"|(apply_patch|computer|(local_)?shell)_call(_output)?"
     r"|(code_interpreter|file_search|image_generation|web_search)_call"
 )
-"""The types of items for which we have no block (``ResponseInputItemParam``)."""
+"""The types of items for which promptdsl has no block (``ResponseInputItemParam``)."""
 
 _READ = re.compile(
     r"message|reasoning|(function_call|custom_tool_call)(_output)?"
     r"|input_(text|image|file)|output_text|refusal"
 )
-"""The types of items and parts for which we have a block."""
+"""The types of items and parts for which promptdsl has a block."""
 
 _PART = re.compile(r"(input|output)_.*")
-"""The types of parts. They are never items."""
+"""The types of parts. No item has such a type."""
 
 
 @attrs.define(eq=False)
 class Items(ChatLike):
-    """A request whose entries are items."""
+    """A request whose ``payload_messages`` are items."""
 
     ids: set[str] = attrs.field(factory=new_set)
-    """The ids of items that were sent."""
+    """The ids of items in the payload so far."""
     customs: set[str] = attrs.field(factory=new_set)
-    """The sent ids of calls whose tool takes free text: their results have another type."""
+    """The ids, in the payload, of calls of custom tools. Their results have another type."""
     calls: OpenCalls[str] = attrs.field(factory=new_calls)
-    """The calls without a result, each as the id that is sent."""
-    called_at: dict[str, int] = attrs.field(factory=new_dict)
-    """The index of the message of the last call, by the id of the call."""
+    """The calls without a result: by the id in the prompt, the id in the payload."""
+    last_call_message: dict[str, int] = attrs.field(factory=new_dict)
+    """By the id of a call in the prompt, the index of the message with the last call of this id."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
-    """How often each id was used by calls, 0 for an id that was sent only."""
+    """How many calls of the prompt have each id; 0 for an id that only the payload has."""
     callers: dict[str, JsonValue] = attrs.field(factory=new_dict)
-    """The caller of a call, such as a program, by the sent id. Its result has it, too."""
+    """By the id of a call in the payload, its caller, such as a program. The result has it, too."""
 
 
 @attrs.define(eq=False)
@@ -108,74 +109,75 @@ class ContentDraft:
 
     location: Location
     parts: list[Param] = attrs.field(factory=new_list)
-    """The parts that wait to be sent as one item."""
+    """The parts that will be sent as one item."""
     origin: JsonObject = EMPTY
     """The keys of the item in which these parts were recorded."""
     annotated: list[tuple[int, ...]] = attrs.field(factory=new_list)
     """The locations of the parts with annotations, as in :attr:`Request.at`."""
-    thoughts: list[tuple[Param, tuple[int, ...]]] = attrs.field(factory=new_list)
-    """The reasoning items that wait for the item they produced, each with its location."""
+    pending_reasoning: list[tuple[Param, tuple[int, ...]]] = attrs.field(factory=new_list)
+    """The reasoning items to be sent before the item that they produced, each with its location."""
 
     @property
-    def waiting_ids(self) -> list[object]:
-        """The ids of the reasoning items that wait, ``None`` for one without an id."""
-        return [thought.get("id") for thought, _ in self.thoughts]
+    def pending_ids(self) -> list[object]:
+        """The ids of the pending reasoning, ``None`` for reasoning without an id."""
+        return [reasoning.get("id") for reasoning, _ in self.pending_reasoning]
 
 
 LONGEST_ID = 64
-KEPT: Mapping[str, tuple[str, ...]] = {
+RECORDED_KEYS: Mapping[str, tuple[str, ...]] = {
     "message": ("id", "status", "phase"),
     "function_call": ("id", "status", "caller", "namespace", "async"),
     "custom_tool_call": ("id", "status", "caller", "namespace", "async"),
     "function_call_output": ("caller", "namespace"),
     "custom_tool_call_output": ("caller", "namespace"),
 }
-"""By type of item, the recorded keys that are sent next to those of its block."""
+"""By type of item, the recorded keys to send in addition to the fields of its block."""
 
 _ITEM_ID = {
     **{"message": re.compile(r"msg_[!-~]+"), "reasoning": re.compile(r"rs_[!-~]+")},
     **{"function_call": re.compile(r"fc_[!-~]+"), "custom_tool_call": re.compile(r"ctc_[!-~]+")},
 }
-"""By type of item, the pattern of its ids. The service refuses other ids."""
+"""By type of item, the pattern of its ids. The service refuses any other id."""
 
 
 def call_id(request: Items, location: Location, id: str) -> str:
-    """Return the id with which a call is sent, and keep it for the result.
+    """Return the id that a call has in the payload, and keep it for the result.
 
-    The n-th use of an id ends in ``_n``: the service pairs calls and results by the id only, and
-    refuses a second result with the same id.
+    The service pairs calls and results by the id only, and refuses a second result with an id. So
+    the n-th call with an id gets the ending ``_n``.
     """
     count = request.uses.get(id, 0) + 1
     numbered = id if count == 1 else f"{id}_{count}"
-    sent = fitting_id(numbered, LONGEST_ID, shortest=1)
-    while sent in request.uses:
+    payload_id = fitting_id(numbered, LONGEST_ID, shortest=1)
+    while payload_id in request.uses:
         count += 1
-        sent = fitting_id(f"{id}_{count}", LONGEST_ID, shortest=1)
-    request.uses[sent] = 0
+        payload_id = fitting_id(f"{id}_{count}", LONGEST_ID, shortest=1)
+    request.uses[payload_id] = 0
     request.uses[id] = count
     if id in request.calls and not _is_in_one_answer(
-        request, request.called_at[id], location.number
+        request, request.last_call_message[id], location.message_index
     ):
         del request.calls[id]
-    request.calls.add(id, sent)
-    request.called_at[id] = location.number
-    return sent
+    request.calls.add(id, payload_id)
+    request.last_call_message[id] = location.message_index
+    return payload_id
 
 
 def _is_in_one_answer(request: Items, first: int, last: int) -> bool:
-    """Return whether all messages between two messages of the model are from the model."""
+    """Return whether the messages from ``first`` up to ``last`` are all from the model."""
     return all(message.role == "assistant" for message in islice(request.messages, first, last))
 
 
 def result_id(request: Items, id: str) -> str:
-    """Return the id with which a result is sent: that of the first open call with this id."""
+    """Return the id that a result has in the payload: that of the first open call with this id."""
     return request.calls.answer(id) or fitting_id(id, LONGEST_ID, shortest=1)
 
 
 def is_new_id(request: Items, kind: str, id: object) -> bool:
-    """Return whether an item may be sent with this id: an id of the service, not sent yet.
+    """Return whether an item may have this id: an id of the service that the payload has not yet.
 
-    Servers that take their reasoning back have other patterns of ids (DeepSeek, recorded).
+    Servers that take their reasoning back have other patterns of ids (DeepSeek, recorded), so the
+    pattern is not checked for them.
     """
     if not isinstance(id, str) or id in request.ids or kind not in _ITEM_ID:
         return False
@@ -183,27 +185,30 @@ def is_new_id(request: Items, kind: str, id: object) -> bool:
 
 
 def origin_of(block: TextBlock | ToolUseBlock | ToolResultBlock) -> JsonObject:
-    """Return the keys of the item in which a block was recorded, empty for a written block."""
+    """Return the keys of the item in which a block was recorded, empty for an author's block."""
     item: JsonValue = block.extra.get("item")
     return item if isinstance(item, Mapping) else EMPTY
 
 
 def keeps_id(
-    request: Items, kind: str, origin: JsonObject, waiting: Collection[object] = ()
+    request: Items, kind: str, origin: JsonObject, pending_ids: Collection[object] = ()
 ) -> bool:
-    """Return whether an item is sent with its recorded id, which needs its reasoning.
+    """Return whether an item is sent with its recorded id.
 
-    The service refuses an id whose reasoning is missing. Without an id it takes the item as new.
-    ``waiting`` are the ids of reasoning that will be sent before the item.
+    The service refuses the id of an item if the reasoning before the item is missing. Without an
+    id, it takes the item as a new one. ``pending_ids`` are the ids of reasoning that will be sent
+    before the item.
     """
-    thought = origin.get("reasoning")
-    has_reasoning = thought is None or thought in waiting or str(thought) in request.ids
+    reasoning_id = origin.get("reasoning")
+    has_reasoning = (
+        reasoning_id is None or reasoning_id in pending_ids or str(reasoning_id) in request.ids
+    )
     return has_reasoning and is_new_id(request, kind, origin.get("id"))
 
 
 def identity(request: Items, kind: str, origin: JsonObject) -> Param:
-    """Return the recorded keys of an item, with its id only if it is sent with it."""
-    keys = {key: origin[key] for key in KEPT[kind] if origin.get(key) is not None}
+    """Return the recorded keys of an item to send; its id and status only if it keeps its id."""
+    keys = {key: origin[key] for key in RECORDED_KEYS[kind] if origin.get(key) is not None}
     if keeps_id(request, kind, origin):
         request.ids.add(str(keys["id"]))
     else:
@@ -212,33 +217,33 @@ def identity(request: Items, kind: str, origin: JsonObject) -> Param:
 
 
 def read_origin(kind: str, item: JsonObject) -> JsonObject:
-    """Return the ``extra`` of a block that was recorded in an item."""
-    kept = {key: item[key] for key in KEPT[kind] if item.get(key) is not None}
-    if "id" not in kept:
-        kept.pop("status", None)
-    return {"item": kept} if kept else EMPTY
+    """Return the ``extra`` of a block: the keys of the item in which it was recorded."""
+    recorded_keys = {key: item[key] for key in RECORDED_KEYS[kind] if item.get(key) is not None}
+    if "id" not in recorded_keys:
+        recorded_keys.pop("status", None)
+    return {"item": recorded_keys} if recorded_keys else EMPTY
 
 
 def is_of_responses(data: JsonObject, *, as_item: bool) -> bool:
-    """Return whether an unknown item or part may belong to Responses, and be sent unchanged."""
+    """Return whether an unknown item or part may belong to Responses, so that it can be sent."""
     kind = data.get("type")
     if kind is None and as_item and "id" in data and data.keys() <= {"id", "type"}:
         kind = "item_reference"
-    if not isinstance(kind, str) or _READ.fullmatch(kind) or _owner(data):
+    if not isinstance(kind, str) or _READ.fullmatch(kind) or _owner_of(data):
         return False
-    others = _PART if as_item else KNOWN_ITEMS
-    return not others.fullmatch(kind)
+    excluded = _PART if as_item else OPAQUE_ITEMS
+    return not excluded.fullmatch(kind)
 
 
-def _owner(part: JsonObject) -> str | None:
-    """Return the provider of a part that Responses does not have."""
+def _owner_of(part: JsonObject) -> str | None:
+    """Return the provider of a part that Responses does not have, ``None`` for its own parts."""
     is_text = part.get("type") == "text" and "text" in part
     return "openai" if is_text else owner_of(part, ORIGIN)
 
 
 def refuse_part(part: JsonObject) -> None:
     """Raise :class:`DataError` for a part or an item that another provider has."""
-    if owner := _owner(part):
+    if owner := _owner_of(part):
         raise DataError(f"{part['type']!r} is not a type of Responses", fix=looks_like(owner))
 
 
@@ -246,7 +251,7 @@ def refuse_part(part: JsonObject) -> None:
 
 
 def media_part(block: b.MediaBlock) -> Param | None:
-    """Return an attachment as a part, ``None`` if its source or its media type is not taken."""
+    """Return the part of an attachment, ``None`` if its source or its media type is refused."""
     source, is_image = with_bytes(block.source), block.is_image
     part: Param = {"type": "input_image" if is_image else "input_file"}
     url = picture_url(source)
@@ -266,7 +271,7 @@ def media_part(block: b.MediaBlock) -> Param | None:
 
 
 def needs_bytes(block: b.MediaBlock, role: str) -> bool:
-    """Return whether the address of an attachment is refused, but its bytes may be taken."""
+    """Return whether the service refuses the address of an attachment, but may take its bytes."""
     return role != "assistant" and is_address(block.source) and media_part(block) is None
 
 
@@ -302,7 +307,7 @@ _KINDS: Mapping[str, SourceKind] = {"file_data": "base64", "file_url": "url", "f
 # Write and read the tools, the choice of a tool and the output schema of a request.
 
 _NAME_KEYS = {"function": "name", "custom": "name", "mcp": "server_label"}
-"""By type of a tool, the key of its name in a choice. Other tools are chosen by their type."""
+"""By type of a tool, the key of its name in a choice. A choice names other tools by their type."""
 
 
 def tools_of(request: Request) -> list[Param]:
@@ -318,29 +323,29 @@ def _tool_param(request: Request, tool: ToolDefinition) -> Param:
     if tool.description is not None:
         param["description"] = tool.description
     param["parameters"] = dict(tool.input_schema) or None
-    # By default it is true, and other schemas than strict ones would be refused.
+    # Without the key, the service would use ``true`` and refuse schemas that are not strict.
     param["strict"] = False
     return json_copy(param)
 
 
 def settings_of(request: Request) -> Param:
-    """Return the keys ``tool_choice`` and ``text`` of a prompt that needs them."""
+    """Return the keys ``tool_choice`` and ``text``, if the prompt has these settings."""
     settings: Param = {}
     choice, name = chosen(request)
-    own_origins = request.facts.origins
-    raw = recorded_choice(request, own_origins, choice)
+    origins = request.facts.origins
+    raw = recorded_choice(request, origins, choice)
     if raw is not None:
         settings["tool_choice"] = raw
     elif name is not None:
-        own_tools = [tool for tool in request.prompt.tools if tool.origin in own_origins]
-        kinds = {tool.name: str(tool.raw.get("type")) for tool in own_tools if tool.raw}
+        raw_tools = [tool for tool in request.prompt.tools if tool.origin in origins]
+        kinds = {tool.name: str(tool.raw.get("type")) for tool in raw_tools if tool.raw}
         kind = kinds.get(name, "function")
-        named = {_NAME_KEYS[kind]: name} if kind in _NAME_KEYS else {}
-        settings["tool_choice"] = {"type": kind, **named}
+        name_key = {_NAME_KEYS[kind]: name} if kind in _NAME_KEYS else {}
+        settings["tool_choice"] = {"type": kind, **name_key}
     elif choice:
         settings["tool_choice"] = choice
     output = sendable_output(request)
-    raw = recorded_output(request, own_origins, output)
+    raw = recorded_output(request, origins, output)
     if raw is not None:
         settings["text"] = {"format": raw}
     elif output:
@@ -371,7 +376,7 @@ def _read_tool(data: object) -> ToolDefinition:
         return ToolDefinition(name, raw=fields, origin=ORIGIN)
     del fields["type"]
     name, description, schema = pop_function(fields)
-    # By default it is true. It is sent as null, which means the same.
+    # Without the key, the service uses ``true``. Null is sent instead, which means the same.
     fields.setdefault("strict", None)
     extra = {key: value for key, value in fields.items() if (key, value) != ("strict", False)}
     return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)
@@ -384,7 +389,7 @@ def _read_choice(choice: object) -> RawSetting | str | None:
         return raw_choice(choice, ORIGIN, None, f"tool_choice {choice!r}")
     fields = mapping(choice)
     kind, mode = required(fields, "type", str), fields.get("mode")
-    # A name cannot express a choice among several tools, or of one tool of a server.
+    # The name of a tool cannot express a choice among several tools, or of one tool of a server.
     if kind == "allowed_tools":
         meaning = mode if mode in ("auto", "required") else None
         return raw_choice(choice, ORIGIN, meaning, f"tool_choice {kind!r}")

@@ -1,7 +1,8 @@
 """Read recorded Responses items, a payload or a response, as messages.
 
-First comes what is read as a whole: a payload, a response, a stream. Then how items become turns,
-one item, and the parts of its content; at the end the tables of the keys that are read.
+First come the functions for a payload, a response and a stream. Then come those that join items to
+turns, and read an item and the parts of its content. The tables of the keys that are read are at
+the end.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +58,8 @@ from promptdsl.providers.shared.streamed import StreamedReply, merge, texts_in
 def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of a list of items.
 
-    ``instructions`` become a leading system message. Items of the model in a row are one message.
+    ``instructions`` become a leading system message. Items of the model in a row become a message.
+    Raises :class:`DataError` with the location of what cannot be read.
     """
     if not isinstance(data, Mapping):
         data = {"input": items(data, "input")}
@@ -88,7 +90,7 @@ def read(data: object) -> Prompt:
 
 
 def _are_unpaired(messages: Sequence[Message]) -> bool:
-    """Return whether a result may come after later turns, or belong to a call of another kind.
+    """Return whether a result may come after later turns, or may answer a call of another kind.
 
     The service takes the result of an asynchronous call in any later request, and also the result
     of a tool search that the client ran (OpenAI, "Asynchronous tool calling", November 2026).
@@ -112,8 +114,8 @@ def _are_unpaired(messages: Sequence[Message]) -> bool:
 def read_response(data: object) -> Message:
     """Return the message of a response, with its finish reason and its token counts.
 
-    Raises :class:`DataError` also for a response with an error and no output, because an empty
-    answer would hide the error.
+    It raises :class:`DataError` for a response with an error and no output, because an empty answer
+    would hide the error.
     """
     response = mapping(data)
     output = [*_read_items("output", "", required(response, "output", list))]
@@ -121,26 +123,26 @@ def read_response(data: object) -> Message:
     if error and not output:
         problem = f"the response failed: {error.get('code')}: {error.get('message')}"
         raise DataError(problem, fix="read its error, and send the request again or change it")
-    for index, item in enumerate(output):
-        if item.role == "tool":
-            # The result of a tool that the service ran is kept unchanged.
+    for index, turn in enumerate(output):
+        if turn.role == "tool":
+            # The result of a tool that the service ran stays unchanged, as an unknown block.
             block = UnknownBlock(mapping(response["output"][index]), ORIGIN)
             output[index] = message("assistant", (block,), kind="recorded")
-        elif item.role != "assistant":
-            raise DataError(f"a response is a message of the model, not a {item.role} message")
-    turn = _one_turn(output)
+        elif turn.role != "assistant":
+            raise DataError(f"a response is a message of the model, not a {turn.role} message")
+    answer = _joined_turn(output)
     status = response.get("status")
     if status == "incomplete":
         status = mapping(response.get("incomplete_details") or {}).get("reason") or status
     token_usage = openai_usage(response.get("usage"), "input", "output")
-    extra = KEYS.unread_of_response(response, turn.extra)
+    extra = KEYS.unread_of_response(response, answer.extra)
     word = None if status is None else shown_name(status)
-    return reply_message(turn.content, word, token_usage, extra=extra)
+    return reply_message(answer.content, word, token_usage, extra=extra)
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:
     """Add an event of a stream to the reply so far. The last event has the complete response."""
-    kind, number, delta = str(event.get("type")), event.get("output_index"), event.get("delta")
+    kind, index, delta = str(event.get("type")), event.get("output_index"), event.get("delta")
     pieces: dict[str, Param] = {
         "response.output_text.delta": {"type": "output_text", "text": delta},
         "response.output_text.annotation.added": {"annotations": [event.get("annotation")]},
@@ -150,20 +152,20 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         reply.response = mapping(event.get("response"))
         reply.ended = True
     elif kind == "response.created":
-        # If the stream is interrupted, nothing else is known of the response.
-        begun = mapping(event.get("response") or {})
-        reply.response |= {key: begun[key] for key in ("id", "model") if begun.get(key)}
+        # Keep the id and the model, because an interrupted stream has no complete response.
+        started = mapping(event.get("response") or {})
+        reply.response |= {key: started[key] for key in ("id", "model") if started.get(key)}
     elif kind in ("response.output_item.added", "response.output_item.done"):
         item = mapping(event.get("item"))
         if kind == "response.output_item.added":
-            # Without an id, the service would take the incomplete item as a new one.
+            # An incomplete item has no id, so that the service takes it as a new item.
             item |= {"id": None, "status": "in_progress"}
-        reply.part(number).clear()
-        merge(reply.part(number), item)
+        reply.part(index).clear()
+        merge(reply.part(index), item)
     elif kind in _TEXTS_OF_CALLS:
-        merge(reply.part(number), {_TEXTS_OF_CALLS[kind]: delta})
+        merge(reply.part(index), {_TEXTS_OF_CALLS[kind]: delta})
     elif kind in pieces:
-        merge(reply.part(number), {_TEXTS: {str(event.get("content_index")): pieces[kind]}})
+        merge(reply.part(index), {_TEXTS: {str(event.get("content_index")): pieces[kind]}})
     if not (reply.ended and reply.response.get("output")):
         reply.response["output"] = [*map(_with_texts, reply.parts.values())]
 
@@ -178,11 +180,11 @@ def texts_so_far(reply: StreamedReply) -> list[str]:
 
 
 _TEXTS = "texts"
-"""The key for the texts of an item in a stream, by their number."""
+"""The key of an item in a stream for its texts, by their index."""
 
 
 def _with_texts(item: Param) -> Param:
-    """Return an item with the texts that were streamed as its content."""
+    """Return an item whose content is the texts that were streamed."""
     if _TEXTS not in item:
         return item
     fields = {key: value for key, value in item.items() if key != _TEXTS}
@@ -193,14 +195,15 @@ _TEXTS_OF_CALLS: Mapping[str, str] = {
     "response.function_call_arguments.delta": "arguments",
     "response.custom_tool_call_input.delta": "input",
 }
-"""By type of event, the key of a call to whose text the event adds."""
+"""By type of event, the key of a call. The event adds to the text under this key."""
 
 
 def _joined_turns(turns: Iterable[Message]) -> Iterator[Message]:
-    """Yield turns. Turns of the model in a row become one.
+    """Yield turns. Turns of the model in a row become one message.
 
-    Two neighbouring texts stay two messages if they do not have different ids, because the writer
-    would join them. A message without content stays a message, so that a hint reports it.
+    Two neighbouring texts stay in two messages if an id is missing or if their ids are equal,
+    because the writer would join the texts. A message without content stays a message, so that a
+    hint reports it.
     """
     run: list[Message] = []
     for turn in turns:
@@ -215,18 +218,18 @@ def _joined_turns(turns: Iterable[Message]) -> Iterator[Message]:
                 ids = [origin_of(last).get("id"), origin_of(first).get("id")]
                 joins = None not in ids and ids[0] != ids[1]
         if run and not joins:
-            yield _one_turn(run)
+            yield _joined_turn(run)
             run = []
         if turn.role == "assistant":
             run.append(turn)
         else:
             yield turn
     if run:
-        yield _one_turn(run)
+        yield _joined_turn(run)
 
 
-def _one_turn(items: Sequence[Message]) -> Message:
-    """Return the items of one answer as a message. Unread keys have the number of their item."""
+def _joined_turn(items: Sequence[Message]) -> Message:
+    """Return the items of one answer as a message. Unread keys have the index of their item."""
     blocks = _with_reasoning_ids([block for item in items for block in item.content])
     extra = {f"[{n}].{key}": v for n, item in enumerate(items) for key, v in item.extra.items()}
     details = Details(extra=extra) if extra else NO_DETAILS
@@ -234,14 +237,21 @@ def _one_turn(items: Sequence[Message]) -> Message:
 
 
 def _with_reasoning_ids(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Return blocks. Those after reasoning keep its id: their own id may only be sent with it."""
+    """Return blocks in which a block after reasoning has a note of the id of the reasoning.
+
+    The service takes the id of the block only together with that reasoning.
+    """
     linked: list[Block] = []
-    thought: JsonValue = None
+    reasoning_id: JsonValue = None
     for block in blocks:
         if isinstance(block, ReasoningBlock):
-            thought = block.extra.get("id")
-        elif thought and isinstance(block, TextBlock | ToolUseBlock) and "id" in origin_of(block):
-            item: JsonObject = {**origin_of(block), "reasoning": thought}
+            reasoning_id = block.extra.get("id")
+        elif (
+            reasoning_id
+            and isinstance(block, TextBlock | ToolUseBlock)
+            and "id" in origin_of(block)
+        ):
+            item: JsonObject = {**origin_of(block), "reasoning": reasoning_id}
             linked.append(attrs.evolve(block, extra={**block.extra, "item": item}))
             continue
         linked.append(block)
@@ -249,13 +259,14 @@ def _with_reasoning_ids(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _read_items(path: str, role: str, data: object) -> Iterator[Message]:
-    """Yield a message for each item. A string is a message of ``role``."""
+    """Yield a message for each item. If ``data`` is a string, it is one message of ``role``."""
     if isinstance(data, str) and role:
         data = [{"role": role, "content": data}]
     return located_items(path, _read_item, data)
 
 
 def _read_item(data: object) -> Message:
+    """Return the message of an item. An item of an unknown type becomes an unknown block."""
     item = mapping(data)
     if owned := owner_of_message(item):
         what = f"{owned[0]!r} is no key of an item of Responses"
@@ -293,7 +304,7 @@ def _read_item(data: object) -> Message:
         tool, extra = optional_string(item.get("name"), "name"), read_origin(kind, item)
         role, block = "tool", ToolResultBlock(id, read_content(output), tool, extra=extra)
     elif kind == "reasoning":
-        # The text of reasoning is the text of its summary.
+        # The summary of a reasoning item is the text of its block.
         texts = [*located_items("summary", _read_summary, item.get("summary") or ())]
         encrypted = optional_string(item.get("encrypted_content"), "encrypted_content")
         extra = {key: item[key] for key in REASONING_KEYS if item.get(key) is not None}
@@ -310,7 +321,7 @@ _CALLS: Mapping[str, tuple[str, str, JsonObject]] = {
     "function_call": ("arguments", "{}", EMPTY),
     "custom_tool_call": ("input", "", FrozenDict(custom=True)),
 }
-"""By type of a call: the key of its arguments, missing arguments, and the keys of its block."""
+"""By type of a call: the key of its arguments, the text for missing ones, its block's ``extra``."""
 
 _ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -325,7 +336,7 @@ def _read_summary(data: object) -> str:
 
 
 def read_content(content: object, extra: JsonObject = EMPTY) -> tuple[Block, ...]:
-    """Return the blocks of a string or a list of parts; texts in it get ``extra``."""
+    """Return the blocks of a string or a list of parts. Each text also gets the keys ``extra``."""
     if content == "":
         return ()
     if isinstance(content, str):
@@ -341,7 +352,7 @@ _TEXTS_OF_PARTS: Mapping[str, tuple[str, JsonObject]] = {
     **dict.fromkeys(("input_text", "output_text"), ("text", EMPTY)),
     "refusal": ("refusal", FrozenDict(refusal=True)),
 }
-"""By type of a part with a text: the key of the text, and the keys of its block."""
+"""By type of a part with a text: the key of the text, and the ``extra`` of its block."""
 
 
 def _read_part(data: object) -> Block:
@@ -392,7 +403,7 @@ _ITEMS: Mapping[object, Shape] = {
     "custom_tool_call_output": _OUTPUT,
     "reasoning": shape("type", "id", "summary", "content", "encrypted_content", "status"),
 }
-_OF_OTHERS = shape("type", "role", "status", content=_part_keys)
+_OTHER_MESSAGE = shape("type", "role", "status", content=_part_keys)
 """The keys of a message that the model did not write."""
 
 
@@ -401,7 +412,7 @@ def _item_keys(item: Mapping[str, object]) -> Shape | None:
     if not kind and "role" in item:
         kind = "message"
     if kind == "message" and item.get("role") != "assistant":
-        return _OF_OTHERS
+        return _OTHER_MESSAGE
     return _ITEMS.get(kind)
 
 

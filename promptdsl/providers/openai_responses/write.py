@@ -1,7 +1,7 @@
 """Write a prompt as the arguments of ``client.responses.create``.
 
-Read ``write`` first. Each call and each result is an item; the texts and attachments of a message
-wait in a ``ContentDraft`` (``parts.py``) until they are sent as one item.
+Read ``write`` first. Each call and each result is an item. A ``ContentDraft`` (``parts.py``) keeps
+the texts and attachments of a message until they are sent as one item.
 """
 
 import json
@@ -13,7 +13,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.prompt import Loss, Prompt
 from promptdsl.providers.openai_responses.parts import (
-    KNOWN_ITEMS,
+    OPAQUE_ITEMS,
     REASONING_KEYS,
     ContentDraft,
     Items,
@@ -44,8 +44,8 @@ from promptdsl.providers.shared.blocks import (
 )
 from promptdsl.providers.shared.memory import CachedWrite, spans_to_write
 from promptdsl.providers.shared.openai_parts import (
-    JOINT,
     MARK,
+    SEPARATOR,
     add_error_text,
     as_recorded,
     begin_turn,
@@ -54,7 +54,7 @@ from promptdsl.providers.shared.openai_parts import (
     joined,
     marked,
     open_conversation,
-    sent_role,
+    role_of,
     stay_apart,
     trim_answer,
     why_foreign,
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 class ResponsesPayload(TypedDict):
-    """The arguments of ``responses.create`` that a prompt gives; only ``input`` is always set."""
+    """The arguments of ``responses.create`` for a prompt; only ``input`` is always set."""
 
     input: "ResponseInputParam"
     tools: "NotRequired[list[ToolParam]]"
@@ -86,13 +86,13 @@ _TYPES: Mapping[str, frozenset[str]] = {
     "assistant": frozenset({"text", "unknown", "reasoning", "tool_use"}),
     "result": frozenset({"text", "unknown", "image", "document"}),
 }
-"""The types of blocks that are sent at a location."""
+"""By the role of a location, the types of blocks that are sent."""
 
 _MARKED_KEYS: Mapping[str | None, tuple[str, ...]] = {
     None: ("content",),
     **dict.fromkeys(("function_call_output", "custom_tool_call_output"), ("output",)),
 }
-"""By type of item, ``None`` for messages, the key of the parts that may have a cache mark."""
+"""By type of item, the key of the parts that may have a cache mark. A message has no type."""
 
 
 def write(
@@ -104,43 +104,46 @@ def write(
     """
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
-    before = len(request.losses)
+    loss_index = len(request.losses)
     for start, stop in spans_to_write(request, cached_write):
         for index, message in enumerate(request.messages[start:stop], start):
             role, text = message.role, message._plain
-            # Most messages of a conversation are written here, without calling a function.
-            is_bare = message._details is NO_DETAILS and role in ("user", "assistant")
-            if text and is_bare and not text.isspace():
-                request.entries.append({"role": role, "content": text})
-                request.note_plain(index, request.entries[-1])
+            # Most messages consist of one text. They are written here, without calling a function.
+            has_no_details = message._details is NO_DETAILS and role in ("user", "assistant")
+            if text and has_no_details and not text.isspace():
+                request.payload_messages.append({"role": role, "content": text})
+                request.note_plain(index, request.payload_messages[-1])
             else:
                 _write_message(request, Location(index, message, role))
-        open_conversation(request, before)
+        open_conversation(request, loss_index)
     trim_answer(request)
     settings = settings_of(request) if prompt.has_choice_or_output else {}
     finish_marked_parts(request, [], lambda item: _MARKED_KEYS.get(item.get("type"), ()))
     if prompt.stored is not None and prompt.stored.instructions:
         settings |= _instructions(request)
-    payload: Param = {"input": request.entries}
+    payload: Param = {"input": request.payload_messages}
     if tools:
         payload["tools"] = tools
     return cast("ResponsesPayload", payload | settings), request.final_losses()
 
 
 def _instructions(request: Items) -> Param:
-    """Return the first system message as instructions, which the server does not store."""
-    first = request.entries[0] if request.entries else {}
+    """Remove the first system message, and return it as instructions.
+
+    The server does not store instructions with a conversation.
+    """
+    first = request.payload_messages[0] if request.payload_messages else {}
     if first.get("role") != "system":
         return {}
-    del request.entries[0]
+    del request.payload_messages[0]
     content = first["content"]
     if isinstance(content, str):
         return {"instructions": content}
-    return {"instructions": joined_texts(JOINT, content, request.notes)}
+    return {"instructions": joined_texts(SEPARATOR, content, request.notes)}
 
 
 def _write_message(request: Items, location: Location) -> None:
-    """Write a message. Each call and each result is an item, the other parts are one item."""
+    """Write a message. Each call and each result is an item. The other parts become one item."""
     message = location.message
     if message._details.name is not None and message.role != "tool":
         request.hint(
@@ -149,25 +152,27 @@ def _write_message(request: Items, location: Location) -> None:
     draft = ContentDraft(location)
     _write_blocks(request, draft, message.content)
     _send_parts(request, draft)
-    _drop_reasoning(request, draft, "the item that it produced is missing")
+    _drop_reasoning(request, draft, "the service refuses it without the item that it produced")
 
 
 def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
-    """Record waiting reasoning as not sent: the service refuses it without the item it produced.
+    """Drop the pending reasoning, with a hint for each block.
 
-    A text without its recorded id is not such an item (mastra-ai/mastra#11103).
+    The service refuses reasoning without the item that it produced. A text without its recorded id
+    is not such an item (mastra-ai/mastra#11103).
     """
-    for _, block in draft.thoughts:
+    for _, block in draft.pending_reasoning:
         request.hint(draft.location, "unsent_reasoning", "reasoning", why, at=block)
-    draft.thoughts = []
+    draft.pending_reasoning = []
 
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
-    location, joint = draft.location, None
+    """Write the blocks of a message or a result: into the draft, or as items of the payload."""
+    location, separator = draft.location, None
     apart = stay_apart(request, location)
-    request.result = outer = request.block
-    for request.block, block in enumerate(blocks):
-        joint = request.prompt.joints.get((location.number, *request.at), joint)
+    request.result_index = outer_index = request.block_index
+    for request.block_index, block in enumerate(blocks):
+        separator = request.prompt.joints.get((location.message_index, *request.at), separator)
         if block.type not in _TYPES[location.role]:
             lose_block(request, location, block, misplaced(location))
             continue
@@ -175,71 +180,77 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]
         if param is None:
             continue
         if draft.origin:
-            joint = None
-        begin_turn(draft.parts, joint, apart=apart)
-        joint = None
+            separator = None
+        begin_turn(draft.parts, separator, apart=apart)
+        separator = None
         request.note(location, block, param)
-    request.block, request.result = outer, None
+    request.block_index, request.result_index = outer_index, None
 
 
 def _send_parts(request: Items, draft: ContentDraft) -> None:
+    """Add the parts of a draft to the payload as one message, and empty the draft.
+
+    A message of the model whose id is sent keeps its recorded parts and keys.
+    """
     location, parts = draft.location, draft.parts
     if not parts:
         return
     draft.parts = []
     if location.message.role == "assistant":
         binds = request.facts.reasoning_back == "never"
-        if binds and not keeps_id(request, "message", draft.origin, draft.waiting_ids):
-            _drop_reasoning(request, draft, "the text after it has no id of the service")
+        if binds and not keeps_id(request, "message", draft.origin, draft.pending_ids):
+            _drop_reasoning(request, draft, "the text after it is sent without its id")
         _send_reasoning(request, draft)
         annotated, draft.annotated = draft.annotated, []
         recorded_keys = identity(request, "message", draft.origin)
         if "id" in recorded_keys:
             item = {"type": "message", "status": "completed", **recorded_keys}
-            sent = as_recorded(parts, request)
-            request.entries.append({**item, "role": "assistant", "content": sent})
+            recorded = as_recorded(parts, request)
+            request.payload_messages.append({**item, "role": "assistant", "content": recorded})
             return
         for block in annotated:
-            reason = "they belong to the message they came in"
+            reason = "they are sent only in the message in which they were recorded"
             request.hint(location, "unsent_key", "annotations", reason, at=block)
         for part in parts:
             if part.get("annotations"):
                 part["annotations"] = []
         content = joined(parts, request)
-        request.entries.append({"role": "assistant", "content": content, **recorded_keys})
+        request.payload_messages.append({"role": "assistant", "content": content, **recorded_keys})
         return
-    role = sent_role(request, location, parts)
-    request.entries.append({"role": role, "content": joined(parts, request)})
+    role = role_of(request, location, parts)
+    request.payload_messages.append({"role": role, "content": joined(parts, request)})
 
 
 def _send_reasoning(request: Items, draft: ContentDraft) -> None:
-    """Send the waiting reasoning, before the item that it produced."""
-    for thought, _ in draft.thoughts:
-        request.entries.append(thought)
-        if "id" in thought:
-            request.ids.add(thought["id"])
-    draft.thoughts = []
+    """Add the pending reasoning to the payload, before the item that it produced."""
+    for reasoning, _ in draft.pending_reasoning:
+        request.payload_messages.append(reasoning)
+        if "id" in reasoning:
+            request.ids.add(reasoning["id"])
+    draft.pending_reasoning = []
 
 
 def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param | None:
+    """Add a text or a refusal to the draft; return its part, ``None`` for a blank text."""
     location = draft.location
     if location.role != "assistant":
-        lose_keys(request, location, block, known=("refusal",))
+        lose_keys(request, location, block, sent_keys=("refusal",))
         if left_out_as_blank(request, location, block):
             return marked(request, location, block.cache, None)
         text: Param = {"type": "input_text", "text": block.text}
         draft.parts.append(text)
         return marked(request, location, block.cache, text)
-    lose_keys(request, location, block, known=("refusal", "annotations"))
+    lose_keys(request, location, block, sent_keys=("refusal", "annotations"))
     marked(request, location, block.cache, None)
     origin = origin_of(block)
-    # A message with its id is sent unchanged, because its reasoning needs it.
+    # Reasoning needs its message with the recorded id. Such a message is sent unchanged, so a blank
+    # text in it stays.
     begins = origin != draft.origin
-    is_taken = begins and bool(draft.parts) and origin.get("id") == draft.origin.get("id")
-    is_kept = not is_taken and keeps_id(request, "message", origin, draft.waiting_ids)
-    if not is_kept and left_out_as_blank(request, location, block):
+    is_repeated = begins and bool(draft.parts) and origin.get("id") == draft.origin.get("id")
+    stays_blank = not is_repeated and keeps_id(request, "message", origin, draft.pending_ids)
+    if not stays_blank and left_out_as_blank(request, location, block):
         return None
-    # A text of the model is sent in the message in which it was recorded.
+    # A text of the model stays in the message in which it was recorded.
     if begins:
         _send_parts(request, draft)
     draft.origin = origin
@@ -256,6 +267,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
 def _add_attachment(
     request: Items, draft: ContentDraft, block: b.ImageBlock | b.DocumentBlock
 ) -> Param | None:
+    """Add an attachment to the draft; return its part, ``None`` (a loss) if it is refused."""
     location = draft.location
     if location.role == "result" and not request.facts.result_media:
         lose_block(request, location, block, f"this model takes no {block.type} in a tool result")
@@ -286,12 +298,13 @@ def _add_attachment(
 
 
 def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -> Param:
+    """Add a call to the payload as an item, after the parts and the reasoning before it."""
     location = draft.location
     custom = block.extra.get("custom") is True
     kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
     name = tool_name(request, location, block.name)
     marked(request, location, block.cache, {})
-    lose_keys(request, location, block, known=("custom",))
+    lose_keys(request, location, block, sent_keys=("custom",))
     _send_parts(request, draft)
     _send_reasoning(request, draft)
     call = {"name": name, key: text_of_arguments(request, location, block, key)}
@@ -302,36 +315,40 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     if "caller" in recorded_keys:
         request.callers[id] = recorded_keys["caller"]
     item = {"type": kind, "call_id": id, **call, **recorded_keys}
-    request.entries.append(item)
+    request.payload_messages.append(item)
     return item
 
 
 def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> Param:
+    """Add a result to the payload as an item."""
     id = result_id(request, block.tool_use_id)
     custom = id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
     recorded_keys = identity(request, kind, origin_of(block))
-    # The result of a call by a program has its caller (``FunctionCallOutput.caller``).
+    # If a program made the call, its result names the program (``FunctionCallOutput.caller``).
     if id in request.callers:
         recorded_keys = {"caller": json_copy(request.callers[id]), **recorded_keys}
-    inside = ContentDraft(draft.location.inside("result"))
-    _write_blocks(request, inside, block.content)
-    parts = inside.parts
+    inner = ContentDraft(draft.location.with_role("result"))
+    _write_blocks(request, inner, block.content)
+    parts = inner.parts
     if block.is_error:
         reason = "the target has no such flag, so the text says it"
-        request.hint(inside.location, "error_flag", "error flag", reason)
+        request.hint(inner.location, "error_flag", "error flag", reason)
         add_error_text(request, parts, block.error_type or "unknown", kind="input_text")
     last = parts[-1] if parts else None
     marked(request, draft.location, block.cache, last)
     lose_keys(request, draft.location, block)
     output = joined(parts, request)
     item = {"type": kind, "call_id": id, "output": output, **recorded_keys}
-    request.entries.append(item)
+    request.payload_messages.append(item)
     return item
 
 
 def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> Param | None:
-    """Add unchanged reasoning, to be sent before the item it produced; a hint if it cannot be."""
+    """Add unchanged reasoning to the draft. It is sent before the item that it produced.
+
+    If it cannot be sent unchanged, this records a hint and returns ``None``.
+    """
     location, id = draft.location, block.extra.get("id")
     if reason := _why_unsent(request, draft, block):
         lose_reasoning(request, location, block, reason)
@@ -345,24 +362,24 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     if block.encrypted is not None:
         item["encrypted_content"] = block.encrypted
     item |= {key: block.extra[key] for key in REASONING_KEYS if key in block.extra}
-    lose_keys(request, location, block, known=REASONING_KEYS)
+    lose_keys(request, location, block, sent_keys=REASONING_KEYS)
     if not is_sendable(request, location, json.dumps(item, ensure_ascii=False)):
         return None
     _send_parts(request, draft)
-    thought: Param = json_copy(item)
-    draft.thoughts.append((thought, request.at))
-    return thought
+    reasoning: Param = json_copy(item)
+    draft.pending_reasoning.append((reasoning, request.at))
+    return reasoning
 
 
 def _why_unsent(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> str:
-    """Return why reasoning is not sent, empty if it is. Only OpenAI asks for an id."""
+    """Return why reasoning is not sent, empty if it is. Only OpenAI requires an id."""
     facts, id = request.facts, block.extra.get("id")
     needs_no_id = id is None and facts.reasoning_back != "never"
-    is_new = is_new_id(request, "reasoning", id) and id not in draft.waiting_ids
+    is_new = is_new_id(request, "reasoning", id) and id not in draft.pending_ids
     if draft.location.message.role != "assistant" or not (is_new or needs_no_id):
         return _NO_ITEM
-    if foreign := why_foreign(request, block):
-        return foreign
+    if why_refused := why_foreign(request, block):
+        return why_refused
     if not is_current(request, draft.location):
         return f"{facts.provider} takes only reasoning of the current turn"
     return ""
@@ -372,11 +389,11 @@ _NO_ITEM = "it is not an item of this service, or was sent already"
 
 
 def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> Param | None:
-    """Send an unknown block unchanged, as a part or as a separate item."""
+    """Add an unknown block unchanged: a part to the draft, or an item to the payload."""
     location, data = draft.location, block.data
-    is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
+    has_item_type = OPAQUE_ITEMS.fullmatch(str(data.get("type"))) is not None
     as_item = location.role in ("tool", "assistant") or (
-        is_known_item and location.role != "result"
+        has_item_type and location.role != "result"
     )
     if reason := why_unknown(block, *request.facts.origins):
         lose_block(request, location, block, reason)
@@ -392,8 +409,8 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
         return param
     # The service refuses a second item with the same id.
     id = param.get("id")
-    sent_ids = (*request.ids, draft.origin.get("id"), *draft.waiting_ids)
-    if isinstance(id, str) and id in sent_ids:
+    used_ids = (*request.ids, draft.origin.get("id"), *draft.pending_ids)
+    if isinstance(id, str) and id in used_ids:
         kind, reason = param.get("type") or "item_reference", "an item with its id was sent already"
         request.hint(location, "repeated_item", f"{kind} block", reason)
         return None
@@ -401,7 +418,7 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
     _send_reasoning(request, draft)
     if isinstance(id, str):
         request.ids.add(id)
-    request.entries.append(param)
+    request.payload_messages.append(param)
     return param
 
 
@@ -414,4 +431,4 @@ _WRITERS: Mapping[str, Callable[[Items, ContentDraft, Any], Param | None]] = {  
     "document": _add_attachment,
     "unknown": _add_unknown,
 }
-"""The functions that write blocks, by type of block. Each returns the part or item it added."""
+"""By type of block, the function that writes it. It returns the part or the item that it added."""

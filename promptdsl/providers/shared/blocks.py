@@ -1,6 +1,7 @@
-"""Write the blocks of a message as a provider takes them; any other block or key is a loss.
+"""Write the blocks of a message as a provider takes them. Any other block is a loss.
 
-In this order: texts and JSON as they can be sent, the blocks, the origin of read content.
+First come texts and JSON in a form that can be sent, then the blocks (read ``block_params``), then
+the origin of content that was read from a server.
 """
 
 import base64
@@ -35,14 +36,14 @@ from promptdsl.messages.prompt import Prompt, ToolDefinition
 from promptdsl.providers.shared.reading import why_unknown
 from promptdsl.providers.shared.request import Carrier, Location, Param, Request
 
-# Texts, JSON, names and attachments as they can be sent: lone surrogates become U+FFFD.
+# Texts, JSON, names and attachments in a form that can be sent: lone surrogates become U+FFFD.
 
 V = TypeVar("V")
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
-"""A surrogate in JSON text, plain or escaped; it may be lone, or one of a pair."""
+"""A surrogate in JSON text, plain or escaped. It may be lone or belong to a pair."""
 
-MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
+REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
 """A character that most providers refuse in names and ids."""
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -52,7 +53,7 @@ _NO_FILE = re.compile(rf"[/\\]|{CONTROL.pattern}")
 """The characters that a file name cannot have: separators of paths, control characters."""
 
 _LONGEST_FILE = 255
-"""The longest name of a file on most systems."""
+"""The greatest length of a file name on most systems."""
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _SUFFIXES = {
@@ -81,13 +82,16 @@ def utf8(text: str) -> str:
     return valid_unicode(text)[0]
 
 
-def mended(name: str, longest: int, misfit: re.Pattern[str] = MISFIT) -> str:
-    """Return the first ``longest`` characters of a name or an id, with ``_`` for refused ones."""
-    return (misfit.sub("_", name) or "_")[:longest]
+def mended(name: str, longest: int, refused: re.Pattern[str] = REFUSED) -> str:
+    """Return the first ``longest`` characters of a name or an id, ``_`` for each refused one."""
+    return (refused.sub("_", name) or "_")[:longest]
 
 
 def json_copy(value: V) -> V:
-    """Return a copy of a JSON value, with U+FFFD for lone surrogates; raises :class:`DataError`."""
+    """Return a copy of a JSON value, with U+FFFD for lone surrogates.
+
+    Raises :class:`DataError` for a value that JSON cannot express.
+    """
     # The data of an author has at most 200 levels. A payload adds a few levels around it.
     text = write_json(value, wrapped=10)
     if "\\ud" in text:  # an escaped surrogate, or a text that looks like one
@@ -96,11 +100,14 @@ def json_copy(value: V) -> V:
 
 
 def arguments_of(request: Request, location: Location, block: ToolUseBlock) -> Param:
-    """Return the arguments of a call as an object. Any other text is put into one, with a hint."""
+    """Return the arguments of a call as an object.
+
+    Arguments that are not a JSON object become a text in an object, with a hint.
+    """
     text = block.arguments
     arguments = read_json(text if has_arguments(request, location, block) else "{}")
     if not isinstance(arguments, dict):
-        why = "they are not a JSON object, so they are sent as text in one"
+        why = "they are not a JSON object, so they are sent as a text in an object"
         request.hint(location, "mended_arguments", "arguments of a call", why)
         return {"arguments": utf8(text)}
     if ("\\u" in text or not text.isascii()) and _SURROGATE.search(text):
@@ -112,13 +119,14 @@ def arguments_of(request: Request, location: Location, block: ToolUseBlock) -> P
 
 
 def has_arguments(request: Request, location: Location, block: ToolUseBlock) -> bool:
-    """Return whether a call has a text of arguments. A blank one is sent as ``{}``, with a hint.
+    """Return whether the arguments of a call are not blank. It records a hint for blank arguments.
 
     Models write blank arguments for a tool without parameters, and servers fail to read them in the
-    next request (vllm-project/vllm#19419). Pydantic AI 2.68 sends ``{}``, too.
+    next request (vllm-project/vllm#19419). So the caller sends ``{}``, like Pydantic AI 2.68.
     """
     if is_blank(block.arguments):
-        request.hint(location, "mended_arguments", "arguments of a call", "no text: sent as {}")
+        why = "they are blank, so {} is sent"
+        request.hint(location, "mended_arguments", "arguments of a call", why)
         return False
     return True
 
@@ -129,10 +137,10 @@ def are_arguments(text: str) -> bool:
 
 
 def text_of_arguments(request: Request, location: Location, block: ToolUseBlock, key: str) -> str:
-    """Return the arguments of a call as text, with a hint if it is not a JSON object.
+    """Return the arguments of a call as text, with a hint if the text is not a JSON object.
 
-    ``key`` is the key under which the text is sent. Under any other key than ``arguments`` the text
-    is free.
+    ``key`` is the key of the text in the payload. With any other key than ``arguments``, the tool
+    takes any text, so there is no hint.
     """
     if key == "arguments" and not are_arguments(block.arguments):
         if not has_arguments(request, location, block):
@@ -143,7 +151,10 @@ def text_of_arguments(request: Request, location: Location, block: ToolUseBlock,
 
 
 def is_sendable(request: Request, location: Location, *texts: str | None) -> bool:
-    """Return whether reasoning can be sent unchanged. It cannot with a lone surrogate: a hint."""
+    """Return whether reasoning has no lone surrogate, so that it can be sent unchanged.
+
+    It records a hint if it cannot.
+    """
     if all(is_valid_unicode(text) for text in texts if text):
         return True
     why = "it has a lone surrogate, which cannot be sent"
@@ -152,7 +163,7 @@ def is_sendable(request: Request, location: Location, *texts: str | None) -> boo
 
 
 def with_bytes(source: MediaSource) -> MediaSource:
-    """Return a source. For a ``data:`` address it is a source with the bytes in the address."""
+    """Return a source. A ``data:`` address becomes a source with the bytes in the address."""
     return (data_url(source.value) if source.kind == "url" else None) or source
 
 
@@ -167,9 +178,11 @@ def text_of_file(source: MediaSource) -> str | None:
 
 
 def fenced(tag: str, text: str, **attributes: str | None) -> str:
-    """Return a text in a tag that it cannot close. Attributes without a value are left out."""
-    named = [f' {key}="{attribute(value)}"' for key, value in attributes.items() if value]
-    return f"<{tag}{''.join(named)}>\n{guard(text, (tag,))}\n</{tag}>"
+    """Return a text in a tag. The text cannot close the tag. Empty attributes are left out."""
+    written_attributes = [
+        f' {key}="{attribute(value)}"' for key, value in attributes.items() if value
+    ]
+    return f"<{tag}{''.join(written_attributes)}>\n{guard(text, (tag,))}\n</{tag}>"
 
 
 def file_name(title: str | None, media_type: str) -> str:
@@ -183,28 +196,27 @@ def file_name(title: str | None, media_type: str) -> str:
 
 
 def lose_title(request: Request, location: Location, title: str, name: str) -> None:
-    """Record a hint if the title of a document is sent as another name."""
+    """Record a hint if the name of a document in the payload is not its title."""
     if name != title:
         reason = f"it is blank, too long, or has refused characters: sent as {name[:60]!r}"
         request.hint(location, "mended_name", "title of a document", reason)
 
 
-# Write the blocks of a message as a provider takes them; any other block or key is a loss.
+# Write the blocks of a message as a provider takes them. Any other block is a loss.
 #
-# A function ``lose_x`` records that ``x`` is not sent, as a loss or a hint of the request. It does
-# not change what is sent.
+# A function ``lose_x`` records a loss or a hint: ``x`` is not sent. It does not change the payload.
 
 LOADER = "a media_loader can give it the bytes: render(..., media_loader=...)"
-"""The advice about an attachment whose address the target does not take."""
+"""The advice about an attachment if the target does not take its address."""
 
 ITEM = "item"
-"""The key in ``extra`` for the ids that a block was recorded with. It is never a loss."""
+"""The key in ``extra`` for the ids with which a block was recorded. It is never a loss."""
 
 JSON = "json"
-"""The key in the ``extra`` of a text that is the JSON of a value. It is never a loss."""
+"""The key in the ``extra`` of a text that says: the text is JSON. It is never a loss."""
 
 ORIGIN_KEY = "origin_of_keys"
-"""The key in ``extra`` for the origin of the further keys of a block. It is never a loss."""
+"""The key in ``extra`` for the server that sent the other keys there. It is never a loss."""
 
 SIGNATURE = "thought_signature"
 """The key of Gemini's signature, also in ``extra`` of calls that other servers wrote."""
@@ -215,10 +227,10 @@ _SILENT = (ITEM, JSON, ORIGIN_KEY)
 class BlockRules(NamedTuple):
     """The rules by which a provider takes blocks.
 
-    ``origin`` is the provider. ``read`` reads the data of an unknown block as a block. ``types``
-    are the types of blocks that a content may have, by its role. ``writers`` are the functions that
-    write a block, by its type. ``holds`` returns whether an attachment may stay in its result. If
-    not, it is moved to the user message after the result.
+    ``origin`` is the provider. ``read`` makes a block of the data of an unknown block. ``types``
+    has, for each role of a content, the types of blocks that the content may have. ``writers`` has
+    the function that writes each type of block. ``holds`` returns whether an attachment may stay in
+    its result; if not, it moves to the user message after the result.
     """
 
     origin: str
@@ -240,26 +252,30 @@ def holds_file(request: Request, location: Location, block: MediaBlock) -> bool:
 def block_params(
     request: Request, location: Location, blocks: Iterable[Block], rules: BlockRules
 ) -> list[Param]:
-    """Return the params of the blocks that may be sent here; every other block is a loss."""
+    """Return the params of the blocks that may be sent at this location.
+
+    Every other block is a loss. An attachment that may not stay in a result moves to the next user
+    message, and a text replaces it.
+    """
     params: list[Param] = []
     types = rules.types[location.role]
     holds = rules.holds if location.role in ("result", "error result") else None
     has_notes = request.notes is not None
-    request.result = outer = request.block
-    for request.block, written in enumerate(blocks):
-        block: Block | None = written
-        if written.type == "unknown":
-            block = _known_block(request, location, written, rules)
-        inside = location
+    request.result_index = outer_index = request.block_index
+    for request.block_index, original in enumerate(blocks):
+        block: Block | None = original
+        if original.type == "unknown":
+            block = _readable_block(request, location, original, rules)
+        destination = location
         if holds and block and block.type in MEDIA_KINDS and not holds(request, location, block):
-            inside = location.inside("user")
-        if block and block.type not in (types if inside is location else rules.types["user"]):
-            block = _known_block(request, inside, block, rules)
+            destination = location.with_role("user")
+        if block and block.type not in (types if destination is location else rules.types["user"]):
+            block = _readable_block(request, destination, block, rules)
         if block is None:
             continue
-        param = rules.writers[block.type](request, inside, block)
-        if param and inside is not location:
-            text = TextBlock(request.move(location, block, param))
+        param = rules.writers[block.type](request, destination, block)
+        if param and destination is not location:
+            text = TextBlock(request.move_file(location, block, param))
             param = rules.writers["text"](request, location, text)
         if param:
             params.append(param)
@@ -267,14 +283,17 @@ def block_params(
                 request.note(location, block, param)
         else:
             lose_mark(request, location, block)
-    request.block, request.result = outer, None
+    request.block_index, request.result_index = outer_index, None
     return params
 
 
-def _known_block(
+def _readable_block(
     request: Request, location: Location, block: Block, rules: BlockRules
 ) -> Block | None:
-    """Return an unknown block as a block of the provider, ``None`` (a loss) if it is none."""
+    """Return a block that the provider takes here, or record a loss and return ``None``.
+
+    The data of an unknown block is read as a block of the provider.
+    """
     reason = ""
     if isinstance(block, UnknownBlock):
         reason = why_unknown(block, *request.facts.origins)
@@ -299,16 +318,17 @@ _WHERE = {
 
 
 def misplaced(location: Location) -> str:
-    """Return the reason that a block of this type is not sent at this location."""
+    """Return why a block is not sent: the target takes no block of its type at this location."""
     return f"the target takes no such block in {_WHERE[location.role]}"
 
 
 def left_out_as_blank(request: Request, location: Location, block: TextBlock) -> bool:
-    """Return whether a text is blank and so not sent; record a hint if it has white space."""
+    """Return whether a text is blank, so that it is not sent; record a hint for white space."""
     if not is_blank(block.text):
         return False
     if block.text:
-        request.hint(location, "white_space", "text block", "only white space: left out")
+        why = "it is only white space, so it is left out"
+        request.hint(location, "white_space", "text block", why)
     return True
 
 
@@ -316,9 +336,9 @@ def lose_block(request: Request, location: Location, block: Block, reason: str) 
     """Record that a block and its cache mark are not sent: a hint for reasoning, else a loss."""
     name = block.kind if isinstance(block, UnknownBlock) else block.type
     what = f"{on_one_line(name[:60])} block"
-    # At Mistral, thoughts are parts of the content.
-    is_thought = isinstance(block, UnknownBlock) and block.origin and name == "thinking"
-    if block.type == "reasoning" or is_thought:
+    # At Mistral, reasoning is a part of the content, of type ``thinking``.
+    is_thinking = isinstance(block, UnknownBlock) and block.origin and name == "thinking"
+    if block.type == "reasoning" or is_thinking:
         lose_reasoning(request, location, block, reason, what=what)
     else:
         request.lose(location, "content", what, reason)
@@ -328,7 +348,7 @@ def lose_block(request: Request, location: Location, block: Block, reason: str) 
 def lose_reasoning(
     request: Request, location: Location, block: Block, reason: str, *, what: str = "reasoning"
 ) -> None:
-    """Record reasoning that is not sent: a hint, and a loss for signatures of a server.
+    """Record that reasoning is not sent: a hint, and a loss if keys in ``extra`` have a signature.
 
     For reasoning of a server, the reason names the server and the target.
     """
@@ -341,7 +361,7 @@ def lose_reasoning(
 
 
 def lose_mark(request: Request, location: Location, block: Block) -> None:
-    """Record the cache mark of a block that is not sent, if it has one."""
+    """Record a hint about the cache mark, if a block that is not sent has one."""
     if getattr(block, "cache", None):
         request.hint(location, "cache_mark", "cache mark", "the block before it is not sent")
 
@@ -349,9 +369,9 @@ def lose_mark(request: Request, location: Location, block: Block) -> None:
 def lose_source(
     request: Request, location: Location, block: MediaBlock, reason: str, *, loadable: bool = False
 ) -> None:
-    """Record an attachment that is lost because of its source.
+    """Record a loss: the target does not take the source of an attachment.
 
-    ``loadable`` is whether the target may take the bytes at the address.
+    If it may take the bytes at the address (``loadable``), the loss advises to load them.
     """
     described = filter(None, (block.source.kind, block.source.media_type))
     what = f"{block.type} ({', '.join(described)})"
@@ -359,17 +379,18 @@ def lose_source(
 
 
 def lose_keys(
-    request: Request, location: Location, block: Block, known: Container[str] = ()
+    request: Request, location: Location, block: Block, sent_keys: Container[str] = ()
 ) -> None:
     """Record the keys in ``extra`` that are not sent, except those with an empty value."""
     extra: JsonObject = getattr(block, "extra", {})
     for key, value in extra.items():
-        if value and key not in _SILENT and key not in known:
-            why = _why_unsent(request, block.type, extra)
-            _lose_key(request, location, key, value=value, reason=why)
+        if value and key not in _SILENT and key not in sent_keys:
+            reason = _why_unsent(request, block.type, extra)
+            _lose_key(request, location, key, value=value, reason=reason)
 
 
 def _why_unsent(request: Request, kind: str, extra: JsonObject) -> str:
+    """Return why a key in the ``extra`` of a block of this type is not sent."""
     origin, provider = extra.get(ORIGIN_KEY), request.facts.provider
     if origin is None:
         return f"the target takes no such key on a block of type {kind}"
@@ -390,17 +411,17 @@ def _lose_key(
 
 
 def is_signed(key: str, value: object) -> bool:
-    """Return whether a key has a signature of a server, or encrypted reasoning."""
+    """Return whether the value of a key has a server's signature, or encrypted reasoning in it."""
     if key == "reasoning_opaque":
         return True
-    items = [value]
-    while items:
-        item = items.pop()
-        if is_list(item):
-            items += item
-        elif is_mapping(item):
-            items += item.values()
-            if item.get("type") in _ENCRYPTED or any(item.get(name) for name in _SIGNATURES):
+    unvisited = [value]
+    while unvisited:
+        value = unvisited.pop()
+        if is_list(value):
+            unvisited += value
+        elif is_mapping(value):
+            unvisited += value.values()
+            if value.get("type") in _ENCRYPTED or any(value.get(name) for name in _SIGNATURES):
                 return True
     return False
 
@@ -410,11 +431,11 @@ _ENCRYPTED = ("reasoning.encrypted", "redacted_thinking")
 
 
 CONTAINERS = ("extra_content", "provider_specific_fields")
-"""The keys in ``extra`` of a call for Gemini's signature, at servers with the Chat format."""
+"""The keys in the ``extra`` of a call under which servers with the Chat format put a signature."""
 
 
 def signature_of(extra: JsonObject) -> Any:  # Any: JSON
-    """Return Gemini's signature in the ``extra`` of a call, ``None`` without one."""
+    """Return Gemini's signature in the ``extra`` of a call, ``None`` if there is none."""
     for container in CONTAINERS:
         keys = extra.get(container)
         google = keys.get("google", keys) if is_mapping(keys) else None
@@ -427,58 +448,57 @@ def further_keys(
     request: Request,
     location: Location,
     block: Carrier,
-    known: Collection[str],
+    allowed: Collection[str],
     *,
     used: Collection[str] = (),
 ) -> Param:
-    """Return the keys in ``extra`` that the param may have; a hint for each other key.
+    """Return the ``allowed`` keys of a block's ``extra``; record a hint or a loss for each other.
 
-    ``used`` are keys that the param has already.
+    There is no hint about ``used`` keys: the param already says what they say.
     """
     keys: Param = {}
     for key, value in block.extra.items():
-        if value is not None and key in known:
+        if value is not None and key in allowed:
             keys[key] = json_copy(value)
         elif value is not None and key not in (*used, *_SILENT):
-            why = _why_unsent(request, block.type, block.extra)
-            _lose_key(request, location, key, value=value, reason=why)
+            reason = _why_unsent(request, block.type, block.extra)
+            _lose_key(request, location, key, value=value, reason=reason)
     return keys
 
 
-# The origin of content that was read from a server: the server, not the provider it imitates.
+# The origin of content that was read from a server: the server, not the provider of its format.
 #
-# A server, such as ``openrouter``, is read by the adapter of the provider whose format it has. The
-# adapter does not know the server, and names itself or its format as origin. The functions here
-# replace this origin by the name of the server.
+# The adapter of a provider also reads the servers with its format, such as ``openrouter``. It does
+# not know the server, so it names itself or its format as the origin of the content. The functions
+# here replace this origin by the name of the server.
 #
-# A ``Wire`` is the record of one provider or server. ``wire.name`` is its name, ``wire.origins``
-# are all origins that its adapter may name.
+# A ``Wire`` is the record of a provider or a server. ``wire.name`` is its name, and
+# ``wire.origins`` are all origins that its adapter may name.
 
 
 def prompt_with_server_as_origin(prompt: Prompt, wire: Wire) -> Prompt:
-    """Return a prompt that was read from a server, with the server as origin of its content.
+    """Return a prompt that was read from a server, with the server as the origin of its content.
 
-    Its messages and tools may have an origin, and so may the conversation that is ``stored`` at the
-    server. ``unpaired_at`` is set if there are calls whose results do not follow at once. It is the
-    provider that the prompt was read from, since others may refuse such an order.
+    Messages, tools and a conversation that the server stores (``stored``) may have an origin. So
+    may calls whose results do not follow at once: ``unpaired_at`` is the provider whose payload had
+    them, because other providers may refuse this order.
     """
     stored = prompt.stored
     if stored is not None and stored.origin in wire.origins:
         stored = attrs.evolve(stored, origin=wire.name)
-    is_unpaired_here = prompt.unpaired_at in wire.origins
+    is_unpaired_at_server = prompt.unpaired_at in wire.origins
     return attrs.evolve(
         prompt,
         messages=tuple(message_with_server_as_origin(message, wire) for message in prompt.messages),
         tools=tuple(_tool_of_server(tool, wire) for tool in prompt.tools),
         stored=stored,
-        unpaired_at=wire.name if is_unpaired_here else prompt.unpaired_at,
+        unpaired_at=wire.name if is_unpaired_at_server else prompt.unpaired_at,
     )
 
 
 def message_with_server_as_origin(message: Message, wire: Wire) -> Message:
-    """Return a message that was read from a server, with the server as origin of its blocks."""
-    # ``_plain`` is the text of a message that is one text and nothing else. That is most messages,
-    # and they have no block with an origin.
+    """Return a message that was read from a server, with the server as the origin of its blocks."""
+    # Most messages consist of one text, ``_plain``. They have no block with an origin.
     if message._plain is not None:
         return message
     blocks = _blocks_of_server(message.content, wire)
@@ -486,22 +506,22 @@ def message_with_server_as_origin(message: Message, wire: Wire) -> Message:
 
 
 def _tool_of_server(tool: ToolDefinition, wire: Wire) -> ToolDefinition:
-    # Only a tool with raw data has an origin. A function has none: every server takes it.
+    # The origin matters only for a tool with raw data. Every server takes a function.
     is_raw_of_server = tool.raw is not None and tool.origin in wire.origins
     return attrs.evolve(tool, origin=wire.name) if is_raw_of_server else tool
 
 
 def _blocks_of_server(blocks: Sequence[Block], wire: Wire) -> tuple[Block, ...]:
-    result: list[Block] = []
+    new_blocks: list[Block] = []
     for block in blocks:
-        new: Block = block
+        new_block: Block = block
         if isinstance(block, ToolResultBlock):
-            new = attrs.evolve(block, content=_blocks_of_server(block.content, wire))
+            new_block = attrs.evolve(block, content=_blocks_of_server(block.content, wire))
         elif isinstance(block, ReasoningBlock | UnknownBlock) and block.origin in wire.origins:
-            new = attrs.evolve(block, origin=wire.name)
-        # ``extra`` has the keys of a block that only some servers know, and under ``ORIGIN_KEY``
-        # where they come from. They were read from this server, whatever the adapter wrote there.
-        if isinstance(new, ReasoningBlock | ToolUseBlock) and ORIGIN_KEY in new.extra:
-            new = attrs.evolve(new, extra={**new.extra, ORIGIN_KEY: wire.name})
-        result.append(new)
-    return tuple(result)
+            new_block = attrs.evolve(block, origin=wire.name)
+        # ``extra`` has keys that only some servers know, and under ``ORIGIN_KEY`` the name of their
+        # server. They were read from this server, whatever name the adapter wrote there.
+        if isinstance(new_block, ReasoningBlock | ToolUseBlock) and ORIGIN_KEY in new_block.extra:
+            new_block = attrs.evolve(new_block, extra={**new_block.extra, ORIGIN_KEY: wire.name})
+        new_blocks.append(new_block)
+    return tuple(new_blocks)

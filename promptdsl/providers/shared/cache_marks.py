@@ -1,7 +1,7 @@
-"""Cache marks: where they are set for an author, and which of them a request may have.
+"""Cache marks: where promptdsl sets them for an author, and which of them a request may have.
 
-``auto_marked`` sets marks before a prompt is written; ``choose_marks`` chooses among the marks of
-the author and these, when all params of the payload are known.
+``auto_marked`` sets marks before an adapter writes the prompt. ``choose_marks`` chooses among these
+and the author's own marks, when all params of the payload are known.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.request import Carrier, Location, Mark, Param, Request
 
-MOST = 4
+MAX_MARKS = 4
 """The greatest number of cache marks in a request, at every provider that has marks."""
 
 _LEADING = ("written", "recorded", "recorded_system")
@@ -25,19 +25,21 @@ _LEADING = ("written", "recorded", "recorded_system")
 
 
 def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
-    """Return a prompt with cache marks where most of the prompt can be reused.
+    """Return a prompt with cache marks where a cache can reuse the largest part of it.
 
-    The marks are set, in this order, after the last turn that the next request repeats, after the
-    system text and after the tools, until there are four with the marks of the author. A target
-    without marks gets none.
+    It sets the marks in this order: after the last turn that the next request repeats, after the
+    system text, after the tools. It stops at four marks, and counts the author's marks, too. For a
+    target that takes no marks it returns the prompt unchanged.
     """
     if not facts.cache_marks:
         return prompt
     messages, tools = list(prompt.messages), list(prompt.tools)
-    caches = [(index, cache) for index, m in enumerate(messages) for cache in _caches(m)]
+    caches = [
+        (index, cache) for index, message in enumerate(messages) for cache in _caches(message)
+    ]
     tool_caches = [tool.cache for tool in tools if tool.cache is not None]
-    free = MOST - len(caches) - len(tool_caches)
-    # A mark of five minutes may not come before one of an hour, which covers the same content.
+    free = MAX_MARKS - len(caches) - len(tool_caches)
+    # A mark of five minutes may not come before a mark of an hour, which covers the same content.
     last_hour = max((index for index, cache in caches if cache == "1h"), default=-1)
     for index in (_last_stable(messages, facts), _last_of_system(messages, facts)):
         if index > last_hour and free > 0:
@@ -49,9 +51,12 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
 
 
 def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
-    """Return the index of the last turn that may have a mark and is in the next request, or -1."""
+    """Return the index of the last turn that may have a mark and that the next request repeats.
+
+    Without such a turn, returns -1.
+    """
     unmarked = ("system",) if facts.answer_marks else ("system", "assistant")
-    for index in range(_first_fleeting(messages) - 1, -1, -1):
+    for index in range(_first_grounding(messages) - 1, -1, -1):
         message = messages[index]
         is_repeated = message.role not in unmarked and message.kind not in FLEETING
         if is_repeated and _last_carrier(message, facts):
@@ -69,19 +74,22 @@ def _last_of_system(messages: Sequence[Message], facts: ModelFacts) -> int:
 
 
 def _add_mark(messages: list[Message], index: int, facts: ModelFacts) -> int:
-    """Set a mark on the last block of a message that may have one; return how many are new."""
+    """Set a mark on the last block of a message that may have a mark.
+
+    Returns 1 for a new mark, and 0 if no block may have one or if the block has a mark already.
+    """
     carrier = _last_carrier(messages[index], facts)
     if carrier is None or carrier[1].cache is not None:
         return 0
-    number, block = carrier
+    block_index, block = carrier
     blocks: list[Block] = [*messages[index].content]
-    blocks[number] = attrs.evolve(block, cache="default")
+    blocks[block_index] = attrs.evolve(block, cache="default")
     messages[index] = messages[index].replace(content=tuple(blocks))
     return 1
 
 
 def _caches(message: Message) -> Iterator[Cache]:
-    """Yield the cache marks in a message, also those in results."""
+    """Yield the cache marks of the blocks of a message, and of the blocks in its results."""
     if message._plain is not None:
         return
     for block in message.content:
@@ -92,25 +100,26 @@ def _caches(message: Message) -> Iterator[Cache]:
 
 
 def _last_carrier(message: Message, facts: ModelFacts) -> tuple[int, Carrier] | None:
-    """Return the last block that may have a cache mark, with its index."""
+    """Return the last block that may have a cache mark, with its index; ``None`` without one."""
     for index in range(len(message.content) - 1, -1, -1):
         block = message.content[index]
         if isinstance(block, TextBlock):
-            able = not is_blank(block.text)
+            may_have_mark = not is_blank(block.text)
         elif isinstance(block, ToolResultBlock):
-            able = bool(block.content)
+            may_have_mark = bool(block.content)
         else:
-            able = isinstance(block, ToolUseBlock) or block.type in facts.media
-        if able and isinstance(block, Carrier):
+            may_have_mark = isinstance(block, ToolUseBlock) or block.type in facts.media
+        if may_have_mark and isinstance(block, Carrier):
             return index, block
     return None
 
 
 def longest_mark(request: Request, before: int, cache: str | None) -> str | None:
-    """Return the mark of a result or in it that lives longest; remove the marks in the result.
+    """Return the longest time to live of the marks on a result and in it; ``None`` without a mark.
 
-    ``before`` is the number of marks before the result. A mark in a result counts as one of four,
-    and gateways refuse it, so it is sent after the result.
+    It removes the noted marks in the result: they count among the four, and gateways refuse them.
+    So one mark is sent after the result instead. ``before`` is the number of marks before the
+    result, and ``cache`` is the mark of the result itself.
     """
     caches = [cache, *(mark.cache for mark in request.marks[before:])]
     del request.marks[before:]
@@ -120,23 +129,28 @@ def longest_mark(request: Request, before: int, cache: str | None) -> str | None
 
 
 def ttl_of(cache: str) -> Param:
-    """Return the time to live of a mark as the key ``ttl``, without a key for the default."""
+    """Return the time to live of a mark as the key ``ttl``, or no key for the default."""
     if cache == "default":
         return {}
     return {"ttl": cache}
 
 
-def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> list[Mark]:
-    """Return the cache marks that are kept, in the order of ``sent``, the params of the payload.
+def choose_marks(
+    request: Request, params_in_order: Iterable[Param], *, ordered: bool
+) -> list[Mark]:
+    """Return the cache marks to send, in the order of ``params_in_order``, those of the payload.
 
-    No mark is kept after grounding that no assistant turn follows. The marks that live longest are
-    kept. Of marks that live equally long, the last are kept, because they cover more. With
-    ``ordered``, a mark of five minutes may not come before one of an hour, so it lives for an hour,
-    too. That costs nothing: everything before the last mark of an hour is charged as written for an
-    hour (Anthropic, "Mixing different TTLs"). A mark that is changed or not sent is a hint.
+    - A mark after grounding that no assistant turn follows is not sent.
+    - If there are more than four, the marks that live longest are sent. Of those that live equally
+      long, the last are sent, because they cover more.
+    - With ``ordered``, a mark of five minutes may not come before a mark of an hour. So it lives
+      for an hour, too. This costs nothing: the provider charges everything before the last mark of
+      an hour as written for an hour (Anthropic, "Mixing different TTLs").
+
+    It records a hint for each mark that is changed or not sent.
     """
-    order = {id(param): index for index, param in enumerate(sent)}
-    end = _first_fleeting(request.messages)
+    order = {id(param): index for index, param in enumerate(params_in_order)}
+    end = _first_grounding(request.messages)
     reasons = {id(mark): _why_lost(request, mark, order, end) for mark in request.marks}
     marks = [mark for mark in request.marks if not reasons[id(mark)]]
     marks.sort(key=lambda mark: order[id(mark.param)])
@@ -144,20 +158,20 @@ def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
     last_hour = max((n for n, mark in enumerate(marks) if id(mark) in hours), default=0)
     early = {id(mark) for mark in marks[:last_hour]} - hours
     reasons |= dict.fromkeys(early, _WHY_RAISED)
-    # First the marks of an hour, then those after them, then those before them.
+    # First the marks of an hour, then the marks after them, then the marks before them.
     latest = [*reversed(marks)]
     ranked = sorted(latest, key=lambda mark: (id(mark) not in hours, id(mark) in early))
-    lost = {id(mark) for mark in ranked[MOST:]}
-    reasons |= dict.fromkeys(lost, f"a request carries {MOST}")
+    not_chosen = {id(mark) for mark in ranked[MAX_MARKS:]}
+    reasons |= dict.fromkeys(not_chosen, f"a request carries {MAX_MARKS}")
     for mark in request.marks:
         if reasons[id(mark)]:
             request.lose_mark(mark, reasons[id(mark)])
-    kept = [mark for mark in marks if id(mark) not in lost]
-    for index, mark in enumerate(kept):
+    chosen = [mark for mark in marks if id(mark) not in not_chosen]
+    for index, mark in enumerate(chosen):
         if id(mark) in early:
-            kept[index] = mark._replace(cache="1h")
-        _note_mark(request, kept[index], ordered=ordered)
-    return kept
+            chosen[index] = mark._replace(cache="1h")
+        _note_mark(request, chosen[index], ordered=ordered)
+    return chosen
 
 
 _WHY_RAISED = "it lives for an hour, since five minutes may not come before an hour"
@@ -166,29 +180,32 @@ _WHY_RAISED = "it lives for an hour, since five minutes may not come before an h
 def _why_lost(request: Request, mark: Mark, order: Container[int], end: int) -> str:
     """Return why a mark cannot be sent, empty if it can.
 
-    ``order`` has the params that are sent; ``end`` is the index of the first message that the next
-    request does not have.
+    ``order`` has the ``id()`` of each param in the payload. ``end`` is the index of the first
+    message that the next request does not have.
     """
     if not request.facts.cache_marks:
         return "this model takes no cache marks"
     if id(mark.param) not in order:
         return "the block before it is not sent"
-    is_fleeting = isinstance(mark.subject, Location) and mark.subject.message.kind in FLEETING
-    if is_fleeting or mark.number >= end:
+    is_grounding = isinstance(mark.subject, Location) and mark.subject.message.kind in FLEETING
+    if is_grounding or mark.message_index >= end:
         return "it is after grounding, which the next request does not have"
     return ""
 
 
 def _note_mark(request: Request, mark: Mark, *, ordered: bool) -> None:
-    """Note a mark that is sent, except after a text that is sent instead of a block."""
+    """Note a mark that is sent, except on a text that replaces a block."""
     notes, subject = request.notes, mark.subject
     if notes and isinstance(subject, Location) and id(mark.param) in notes.blocks:
         cache = mark.cache if ordered else "default"
-        notes.caches[subject.number, *mark.at] = cache
+        notes.caches[subject.message_index, *mark.at] = cache
 
 
-def _first_fleeting(messages: Sequence[Message]) -> int:
-    """Return the index of the first message with grounding that no assistant turn follows."""
+def _first_grounding(messages: Sequence[Message]) -> int:
+    """Return the index of the first message with grounding that no assistant turn follows.
+
+    Without one, returns the number of messages.
+    """
     first = len(messages)
     for index in range(len(messages) - 1, -1, -1):
         if messages[index].role == "assistant":

@@ -1,4 +1,7 @@
-"""The write cache of long conversations, and copies of payloads that share no container."""
+"""The write cache of long conversations, and copies of payloads that share no container.
+
+Read ``CachedWrite.spans`` first: an adapter asks it which messages it must write.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, count
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from promptdsl.tokens.payloads import Tally
 
 
-# Fast copies of payloads: a payload that a caller gets shares no container with another one.
+# Fast copies of payloads: a payload that a caller gets shares no container with another payload.
 #
 # A payload of 5,000 short messages is copied in 0.9 ms; a plain recursive function takes 1.5 ms.
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 def fresh(payload: Param) -> Param:
     """Return a copy of a payload that shares no list and no dictionary with it.
 
-    Only containers are copied; texts, bytes and numbers cannot be changed, and are shared.
+    Texts, bytes and numbers are shared, because nobody can change them.
     """
     copied: Param = _copied(payload)
     return copied
@@ -49,13 +52,13 @@ def _copied(value: Any) -> Any:  # Any: a value of JSON, known by its exact type
 
 
 def _copied_items(items: list[Any]) -> list[Any]:  # Any: as above
-    """Return a copy of a list; fastest for entries with a single part, which are most common."""
+    """Return a copy of a list. It is fastest for messages with a single part, the most common."""
     copies: list[Any] = []  # Any: as above
-    for item in items:
-        if type(item) is not dict:
-            copies.append(_copied(item))
+    for original in items:
+        if type(original) is not dict:
+            copies.append(_copied(original))
             continue
-        copied = item.copy()
+        copied = original.copy()
         copies.append(copied)
         for key in copied:
             inner = copied[key]
@@ -72,32 +75,33 @@ def _copied_items(items: list[Any]) -> list[Any]:  # Any: as above
     return copies
 
 
-# The write cache of long conversations: only the new messages of a conversation are written.
+# The write cache of long conversations: an adapter writes only the new messages of a conversation.
 #
-# The entries of a message depend on earlier messages only. They are kept as a cached write, with
-# the state that later messages need, and the next request of the conversation continues from there.
-# A cached write fits if the messages are the same objects. The few messages that are made for each
-# request, such as the system text, may be equal objects instead.
+# What an adapter writes for a message depends on earlier messages only. So the payload messages are
+# kept as a cached write, with the state that later messages need. The next request of the
+# conversation continues from there. A cached write fits if the messages are the same objects. The
+# few messages that are made for each request, such as the system text, may be equal objects.
 #
-# A cached write is forgotten when the message after it (its anchor, a weak reference) is gone, and
-# when the conversation has two longer ones. Read ``Recall.spans`` first.
+# A cached write has a weak reference to the message after it, its anchor. The memory drops a cached
+# write when nobody uses the anchor any more, or when the conversation has two longer cached writes.
 
 _kind = attrgetter("kind")
-_FLEETING = frozenset(FLEETING)
+_GROUNDING_KINDS = frozenset(FLEETING)
 
 _REACH = 16
-"""The number of messages before the best index where a cached write may end."""
+"""How many messages before the best index a cached write may end."""
 _TRIES = 4
-"""The number of messages that are compared with all before them, to find an anchor."""
+"""How many messages may be compared with all messages before them, to find an anchor."""
 
 
 @attrs.frozen(eq=False)
 class WriteCache:
-    """A cached write: the entries of the first messages of a conversation, and the state after.
+    """A cached write: what an adapter wrote for the first messages of a conversation.
 
-    The cache for reading is a ``ReadCache`` in ``messages/conversation_cache.py``. ``anchor`` is
-    the message after ``messages``. ``opening`` is the state before the first message, ``state`` the
-    state after the last one. No later message changes the first ``final_count`` entries.
+    ``anchor`` is the message after ``messages``. ``opening`` is the state of the request before the
+    first message, and ``state`` is the state after the last one. No later message changes the first
+    ``final_count`` payload messages. The cache for reading is a ``ReadCache`` in
+    ``messages/conversation_cache.py``.
     """
 
     messages: tuple[Message, ...]
@@ -105,12 +109,12 @@ class WriteCache:
     depends: tuple[object, ...]
     opening: dict[str, object]
     state: dict[str, object]
-    entries: list[Param]
+    payload_messages: list[Param]
     final_count: int
     losses: tuple[Loss, ...]
     marks: tuple[Mark, ...]
     counted: "list[tuple[TextTokens, Tally]]"
-    """The tokens of the final entries by counter, for the latest two counters."""
+    """By counter, the tokens of the final payload messages, for the latest two counters."""
     before: "ref[WriteCache] | None" = None
     """The shorter cached write that this one continues."""
 
@@ -119,25 +123,26 @@ class WriteCache:
 class Memory:
     """The cached writes of the conversations that were written last.
 
-    A conversation of at least ``least`` messages has a cached write, without its ``newest``
-    messages, which the next request may not have. When it has grown by ``growth`` messages it gets
-    a second one and keeps both, because an author may go back. ``most`` is the greatest number of
-    cached writes of all conversations.
+    A conversation of at least ``min_messages`` messages has a cached write. Its ``newest`` messages
+    are left out, because the next request may not have them. After ``growth`` more messages it gets
+    a second cached write and keeps the first, because an author may go back. All conversations
+    together have at most ``max_writes`` cached writes.
     """
 
-    least: int = 16
+    min_messages: int = 16
     long: int = 200
     newest: int = 4
     growth: int = 8
-    most: int = 256
-    # Only changed by single operations on a dictionary, which no other thread can interrupt, and
-    # read by ``list``: the garbage collector may call ``forget`` in the middle of a ``copy``.
+    max_writes: int = 256
+    # Single operations change this dictionary, which no other thread can interrupt. ``list`` reads
+    # it, because the garbage collector may call ``forget`` in the middle of a ``copy``.
     write_caches: dict[int, WriteCache] = attrs.field(factory=dict[int, WriteCache], init=False)
 
     def serves(self, messages: Sequence[Message]) -> bool:
-        """Return whether the next request may repeat one of the last messages, and gain from it.
+        """Return whether a cached write would make the next request faster.
 
-        With fewer than ``long`` messages, plain text gains nothing: writing it again is as fast.
+        One of the last messages must be able to be in the next request. With fewer than ``long``
+        messages it must be more than plain text, which is written again as fast.
         """
         last = messages[-self.newest - _REACH :]
         if len(messages) < self.long:
@@ -147,98 +152,105 @@ class Memory:
     def find(self, request: Request, opening: dict[str, object]) -> WriteCache | None:
         """Return the longest cached write with which the messages of a request begin."""
         anchored = [
-            (stop, known)
-            for known in list(self.write_caches.values())
-            if (stop := len(known.messages)) < len(request.messages)
-            and known.anchor() is request.messages[stop]
+            (stop, write_cache)
+            for write_cache in list(self.write_caches.values())
+            if (stop := len(write_cache.messages)) < len(request.messages)
+            and write_cache.anchor() is request.messages[stop]
         ]
         for stop, write_cache in sorted(anchored, key=itemgetter(0), reverse=True):
             if request.depends(stop) != write_cache.depends or opening != write_cache.opening:
                 continue
-            others = compress(count(), map(is_not, write_cache.messages, request.messages))
-            if all(_is_equal(write_cache.messages[n], request.messages[n]) for n in others):
+            differing = compress(count(), map(is_not, write_cache.messages, request.messages))
+            if all(_is_equal(write_cache.messages[n], request.messages[n]) for n in differing):
                 if self.write_caches.pop(id(write_cache), None):
                     self.write_caches[id(write_cache)] = write_cache
                 return write_cache
         return None
 
     def keep(self, write_cache: WriteCache) -> None:
-        """Keep a cached write and the one it continues, and of the others those used last."""
+        """Keep a cached write and the one that it continues; drop those not used for longest."""
         self.write_caches[id(write_cache)] = write_cache
-        known = write_cache.before and write_cache.before()
-        if known and known.before:
-            self.write_caches.pop(id(known.before()), None)
-        for key in list(self.write_caches)[: -self.most]:
+        before = write_cache.before and write_cache.before()
+        if before and before.before:
+            self.write_caches.pop(id(before.before()), None)
+        for key in list(self.write_caches)[: -self.max_writes]:
             self.write_caches.pop(key, None)
 
     def forget(self, anchor: "ref[Message]") -> None:
-        """Forget the cached write before a message that is gone."""
+        """Drop the cached write of an anchor that nobody uses any more."""
         for write_cache in list(self.write_caches.values()):
             if write_cache.anchor is anchor:
                 self.write_caches.pop(id(write_cache), None)
 
     def end(self, messages: Sequence[Message], start: int) -> int:
-        """Return the index after the cached write of these messages, 0 if none is worth it.
+        """Return the index where a cached write of these messages ends, 0 if none is worth it.
 
-        It ends before the last grounding, which the next request may not have, unless that is far
-        from the end. The anchor is a message of the conversation, not one made for the request. It
-        is not in the cached write, which would keep it alive.
+        The message at this index is the anchor. It must belong to the conversation, not be made for
+        this request, and must not be in the cached write, which would keep it alive. A cached write
+        ends before the last grounding, because the next request may not have it. Grounding in the
+        first half of the messages, or before ``start``, does not count.
         """
         length = len(messages)
         kinds = map(_kind, reversed(messages[max(start, length // 2) :]))
-        fleeting = compress(count(1), map(_FLEETING.__contains__, kinds))
-        stop = length - next(fleeting, 0) - self.newest
+        distances = compress(count(1), map(_GROUNDING_KINDS.__contains__, kinds))
+        stop = length - next(distances, 0) - self.newest
         if stop - start < self.growth:
             return 0
         indices = range(stop, max(stop - _REACH, start), -1)
         lasting = [index for index in indices if _lasts(messages[index])]
-        alone = (n for n in lasting[:_TRIES] if id(messages[n]) not in map(id, messages[:n]))
-        return next(alone, 0)
+        unique_indices = (
+            n for n in lasting[:_TRIES] if id(messages[n]) not in map(id, messages[:n])
+        )
+        return next(unique_indices, 0)
 
 
 def _lasts(message: Message) -> bool:
-    """Return whether a message can be in later requests: it was not made for this one."""
+    """Return whether a later request can have a message: it was not made for this request."""
     return message._number < 0 and not message._at
 
 
-def _is_equal(known: Message, message: Message) -> bool:
-    """Return whether two messages are certainly sent as the same bytes."""
-    if (known.role, known.kind, known._details) != (message.role, message.kind, message._details):
+def _is_equal(cached_message: Message, message: Message) -> bool:
+    """Return whether two messages certainly become the same bytes."""
+    if (cached_message.role, cached_message.kind, cached_message._details) != (
+        message.role,
+        message.kind,
+        message._details,
+    ):
         return False
-    if known._plain is not None or message._plain is not None:
-        return known._plain == message._plain
-    return _are_same(known.content, message.content)
+    if cached_message._plain is not None or message._plain is not None:
+        return cached_message._plain == message._plain
+    return _are_equal(cached_message.content, message.content)
 
 
-def _are_same(known: Sequence[Block], blocks: Sequence[Block]) -> bool:
-    """Return whether blocks are certainly sent as the same bytes.
+def _are_equal(cached_blocks: Sequence[Block], blocks: Sequence[Block]) -> bool:
+    """Return whether blocks certainly become the same bytes.
 
-    That is certain for the same object, and for equal blocks that consist of strings.
+    It is certain for the same objects, and for equal blocks whose data is strings.
     """
-    if len(known) != len(blocks):
+    if len(cached_blocks) != len(blocks):
         return False
-    for before, block in zip(known, blocks, strict=True):
-        if before is block:
+    for cached_block, block in zip(cached_blocks, blocks, strict=True):
+        if cached_block is block:
             continue
-        if type(before) is not type(block) or not isinstance(block, Carrier):
+        if type(cached_block) is not type(block) or not isinstance(block, Carrier):
             return False
-        if isinstance(before, ToolResultBlock) and isinstance(block, ToolResultBlock):
+        if isinstance(cached_block, ToolResultBlock) and isinstance(block, ToolResultBlock):
             keys = ("tool_use_id", "name", "is_error", "error_type", "cache")
-            same = all(getattr(before, key) == getattr(block, key) for key in keys)
-            same = same and _are_same(before.content, block.content)
+            is_equal = all(getattr(cached_block, key) == getattr(block, key) for key in keys)
+            is_equal = is_equal and _are_equal(cached_block.content, block.content)
         else:
-            same = before == block
-        # Values in an extra may be equal, such as 1 and True, and yet be sent as different bytes.
-        if not same or getattr(before, "extra", None) is not block.extra:
+            is_equal = cached_block == block
+        # Values in ``extra`` may be equal, such as 1 and True, but become different bytes.
+        if not is_equal or getattr(cached_block, "extra", None) is not block.extra:
             return False
     return True
 
 
 @attrs.define(eq=False)
 class CachedWrite:
-    """The use of a memory in one request; ``write_cache`` is the cached write for the next request.
+    """The use of a memory in one request. ``write_cache`` is the cached write of its messages.
 
-    Without a memory, the write has ``notes`` about the location of each block instead.
+    Without a memory, it gives the request ``notes`` about the location of each block instead.
     """
 
     memory: Memory | None
@@ -248,47 +260,47 @@ class CachedWrite:
     def spans(self, request: Request) -> Iterator[tuple[int, int]]:
         """Yield the start and stop of each span of messages that must be written.
 
-        The caller writes a span before it asks for the next one. If there are two, the entries of
-        the first are kept, and the next request continues from there.
+        The caller writes a span before it asks for the next one. If there are two spans, what was
+        written up to the end of the first becomes a cached write for the next request.
         """
         if self.memory is None:
             request.notes = self.notes
             yield 0, len(request.messages)
             return
         opening = request.state()
-        losses, marks = len(request.losses), len(request.marks)
+        loss_count, mark_count = len(request.losses), len(request.marks)
         start = 0
-        if known := self.memory.find(request, opening):
-            self.write_cache = known
-            request.recalled = True
-            start = len(known.messages)
-            # The request takes the state of the cached write, and then a copy of it.
-            for name, value in known.state.items():
+        if before := self.memory.find(request, opening):
+            self.write_cache = before
+            request.has_cached_losses = True
+            start = len(before.messages)
+            # The request takes the state of the cached write, and replaces it by a copy.
+            for name, value in before.state.items():
                 setattr(request, name, value)
             for name, value in request.state().items():
                 setattr(request, name, value)
-            request.entries = known.entries.copy()
-            request.unshare(known.final_count)
-            request.losses += known.losses
-            request.marks += known.marks
+            request.payload_messages = before.payload_messages.copy()
+            request.unshare(before.final_count)
+            request.losses += before.losses
+            request.marks += before.marks
         stop = self.memory.end(request.messages, start)
         if stop:
             yield start, stop
             before, final_count = self.write_cache, request.final_count()
-            # Losses and marks belong to the messages that were written, not to equal messages.
-            written = before.messages if before else ()
+            # The losses and marks name the old messages, so the cached write has the same objects.
+            old_messages = before.messages if before else ()
             counted = [*before.counted] if before else []
             shorter = ref(before) if before else None
             self.write_cache = WriteCache(
-                messages=(*written, *request.messages[len(written) : stop]),
+                messages=(*old_messages, *request.messages[len(old_messages) : stop]),
                 anchor=ref(request.messages[stop], self.memory.forget),
                 depends=request.depends(stop),
                 opening=opening,
                 state=request.state(),
-                entries=request.entries.copy(),
+                payload_messages=request.payload_messages.copy(),
                 final_count=final_count,
-                losses=tuple(request.losses[losses:]),
-                marks=tuple(request.marks[marks:]),
+                losses=tuple(request.losses[loss_count:]),
+                marks=tuple(request.marks[mark_count:]),
                 counted=counted,
                 before=shorter,
             )

@@ -1,11 +1,12 @@
 """The rules that Chat and Responses share: payload parts, cache marks and roles.
 
-First comes the request, then the parts of a message in the order of their writing: marked, joined
-to texts, their marks chosen; then the messages: their order and roles; at the end, attachments.
+First comes the request. Then come the parts of a message, in the order in which an adapter handles
+them: it marks parts, joins texts, and chooses the marks to send. Then come the order and the roles
+of messages, and attachments at the end.
 
-Neighbouring texts become one part, unless a cache mark is between them. The blank line between two
-texts is the same with and without a mark, so a mark changes no token. A mark with a time to live is
-one that LiteLLM passes on to other providers. It may also be on a tool, a call or a result.
+Neighbouring texts become one part, unless a cache mark is between them. A mark changes no token,
+because the blank line between two texts is the same with and without it. LiteLLM passes marks with
+a time to live on to other providers. Such a mark may also be on a tool, a call or a result.
 """
 
 import re
@@ -27,7 +28,7 @@ from promptdsl.providers.shared.cache_marks import choose_marks, ttl_of
 from promptdsl.providers.shared.request import (
     MODEL_FIRST,
     OPENING,
-    OWN_JOINT,
+    OWN_SEPARATOR,
     Location,
     Param,
     Request,
@@ -38,8 +39,8 @@ MARK = OPENAI.mark
 LASTING_MARK = "cache_control"
 """The key of a cache mark with a time to live, in Anthropic's format."""
 APART = "apart"
-"""A key that is never sent: the text with it is not joined with the text before it."""
-JOINT = "\n\n"
+"""The key of a text part that is not joined with the text before it. The key is never sent."""
+SEPARATOR = "\n\n"
 """The blank line between neighbouring texts."""
 
 
@@ -47,78 +48,88 @@ JOINT = "\n\n"
 class ChatLike(Request):
     """A request whose messages have the roles of OpenAI: of Chat, or of Responses.
 
-    ``head`` is the index of the first message that is not an instruction, or the number of messages
-    if all are. ``last_question`` is the index of the last message of a user in the conversation, or
-    -1 if there is none.
+    ``conversation_start`` is the index of the first message that is not an instruction, or the
+    number of messages. It is 0 if the target takes several system messages, at any location.
+
+    ``last_question`` is the index of the last question of the user. It is -1 without one, and if
+    the age of reasoning does not matter for the target.
     """
 
-    head: int = attrs.field(init=False)
+    conversation_start: int = attrs.field(init=False)
     last_question: int = attrs.field(init=False)
-    placed: frozenset[int] = frozenset()
-    """The indices of the instructions that the model behind a gateway takes where they are."""
-    leading: list[Param] = attrs.field(factory=new_list)
-    """The parts of leading instructions that wait to be sent as one message."""
-    thoughts: list[tuple[ReasoningBlock, int]] = attrs.field(factory=new_list)
-    """The reasoning of the answer that is being written, each with the index of its block."""
+    accepted_instructions: frozenset[int] = frozenset()
+    """The indices of the instructions that the model behind a gateway takes at their location."""
+    leading_parts: list[Param] = attrs.field(factory=new_list)
+    """The parts of leading instructions, which are sent later as one message."""
+    pending_reasoning: list[tuple[ReasoningBlock, int]] = attrs.field(factory=new_list)
+    """The reasoning of the current answer, each with the index of its block."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = messages = self.prompt.messages
-        self.head, self.last_question = 0, -1
+        self.conversation_start, self.last_question = 0, -1
         facts = self.facts
         if not (facts.later_system is True and facts.several_systems):
-            spoken = (n for n, message in enumerate(messages) if _speaks(message, facts))
-            self.head = next(spoken, len(messages))
+            spoken_indices = (
+                index for index, message in enumerate(messages) if _speaks(message, facts)
+            )
+            self.conversation_start = next(spoken_indices, len(messages))
         if facts.reasoning_back == "turn":
-            last_question = (n for n in range(len(messages) - 1, -1, -1) if _asks(messages[n]))
-            self.last_question = next(last_question, -1)
+            questions = (
+                index for index in range(len(messages) - 1, -1, -1) if _asks(messages[index])
+            )
+            self.last_question = next(questions, -1)
         if facts.behind is not None and facts.instructions and facts.later_system is not True:
-            self.placed = _placed(messages, after_results=facts.result_instructions)
+            self.accepted_instructions = _accepted_instructions(
+                messages, after_results=facts.result_instructions
+            )
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the entries of the first ``stop`` messages depend on, except these."""
-        indices = (min(self.head, stop), min(self.last_question, stop))
-        placed = self.placed and frozenset(number for number in self.placed if number < stop)
-        return (*Request.depends(self, stop), *indices, placed)
+        """Return all that the writing of the first ``stop`` messages depends on, except these."""
+        indices = (min(self.conversation_start, stop), min(self.last_question, stop))
+        accepted = self.accepted_instructions and frozenset(
+            index for index in self.accepted_instructions if index < stop
+        )
+        return (*Request.depends(self, stop), *indices, accepted)
 
 
 def _speaks(message: Message, facts: ModelFacts) -> bool:
-    """Return whether a message begins the conversation: it is not an instruction.
+    """Return whether a message can begin the conversation: it is not an instruction.
 
-    Behind a gateway, an event does not begin the conversation either.
+    Behind a gateway, it is no event and no grounding either.
     """
     if message.role in ("system", "developer"):
         return False
     return facts.behind is None or message.kind in SPOKEN_KINDS
 
 
-def _placed(messages: Sequence[Message], *, after_results: bool) -> frozenset[int]:
-    """Return the indices of the instructions that the model takes where they are.
+def _accepted_instructions(messages: Sequence[Message], *, after_results: bool) -> frozenset[int]:
+    """Return the indices of the instructions that the model takes at their location.
 
-    These are the locations where Anthropic's adapter sends instructions (``two_sided.py``): after a
-    user turn of the conversation, and before an answer or at the end.
+    Anthropic's adapter sends instructions at the same locations (``two_sided.py``): after a user
+    turn of the conversation, and before an answer or at the end.
     """
-    placed: set[int] = set()
-    waiting: list[int] = []
-    has_begun = may_follow = False
+    accepted: set[int] = set()
+    pending: list[int] = []
+    has_started = may_follow = False
     for index, message in enumerate(messages):
         if message.role in ("system", "developer"):
-            waiting.append(index)
+            pending.append(index)
             continue
         if _is_blank(message):
             continue
         is_answer = message.role == "assistant"
         if may_follow and is_answer:
-            placed.update(waiting)
-        waiting.clear()
-        has_begun |= message.kind in SPOKEN_KINDS
-        may_follow = has_begun and not is_answer and (after_results or not _has_result(message))
+            accepted.update(pending)
+        pending.clear()
+        has_started |= message.kind in SPOKEN_KINDS
+        may_follow = has_started and not is_answer and (after_results or not _has_result(message))
     if may_follow:
-        placed.update(waiting)
-    return frozenset(placed)
+        accepted.update(pending)
+    return frozenset(accepted)
 
 
 def _is_blank(message: Message) -> bool:
-    """Return whether a message has only white space, so that it is not sent."""
+    """Return whether a message has only white space. Such a message is not sent."""
     return all(block.type == "text" and is_blank(block.text) for block in message.content)
 
 
@@ -127,7 +138,7 @@ def _has_result(message: Message) -> bool:
 
 
 def _asks(message: Message) -> bool:
-    """Return whether a message is a question of a user: part of the conversation, no results."""
+    """Return whether a message is a question of the user, not an event, a result or blank."""
     if message.role != "user" or message.kind not in SPOKEN_KINDS:
         return False
     types = {block.type for block in message.content}
@@ -141,7 +152,10 @@ _TEXTS = ("text", "input_text", "output_text")
 def marked(
     request: Request, location: Location, cache: str | None, part: Param | None
 ) -> Param | None:
-    """Return the part of a block, with the cache mark of the block if a mark is allowed here."""
+    """Return the part of a block, with the block's cache mark if the target takes a mark here.
+
+    If it does not, a hint is recorded.
+    """
     facts = request.facts
     if cache is None:
         return part
@@ -161,7 +175,7 @@ def marked(
 
 
 def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
-    """Return why a target does not take reasoning of another origin, empty if it does."""
+    """Return why the target does not take reasoning of this origin, empty if it does."""
     facts, origin = request.facts, block.origin
     provider = (facts.behind or facts).provider
     if origin in facts.answer_origins:
@@ -172,12 +186,15 @@ def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
 
 
 def is_current(request: ChatLike, location: Location) -> bool:
-    """Return whether the server takes back the reasoning of a message of this age."""
-    return request.facts.reasoning_back != "turn" or location.number > request.last_question
+    """Return whether a message is new enough that the server takes its reasoning back.
+
+    Some servers take back only the reasoning after the last question of the user.
+    """
+    return request.facts.reasoning_back != "turn" or location.message_index > request.last_question
 
 
 _LIST_ROLES = {"developer": "system", "leading": "system", "result": "tool"}
-"""The name in ``ModelFacts.list_roles`` of the role of a place, if it has another name there."""
+"""By the role of a location, its name in ``ModelFacts.list_roles``, if that is another one."""
 
 
 def takes_lists(request: Request, location: Location) -> bool:
@@ -186,9 +203,10 @@ def takes_lists(request: Request, location: Location) -> bool:
 
 
 def stay_apart(request: Request, location: Location) -> bool:
-    """Return whether the texts of a message stay separate parts: recorded so, or by a setting.
+    """Return whether the texts of a message stay separate parts.
 
-    The texts of merged messages are joined.
+    They do in a recorded message that was not merged with others. In any other message they do if
+    the author's setting or the server asks for it.
     """
     message, facts = location.message, request.facts
     if message.kind in RECORDED_KINDS and len(message._origins) < 2:
@@ -199,72 +217,81 @@ def stay_apart(request: Request, location: Location) -> bool:
     return not (request.prompt.join_texts and facts.joins_texts)
 
 
-def begin_turn(parts: list[Param], joint: str | None, *, apart: bool = False) -> None:
-    """Set ``joint``, the white space before the last part, if it is the first text of a turn.
+def begin_turn(parts: list[Param], separator: str | None, *, apart: bool = False) -> None:
+    """Note the white space before the last part if the part is the first text of a merged turn.
 
-    The turn was merged with the one before it. Texts with a cache mark between them keep the blank
-    line. A text that is ``apart`` stays a separate part.
+    ``separator`` is this white space, ``None`` if no turn begins here. After a text with a cache
+    mark, the blank line stays. With ``apart``, the text stays a separate part.
     """
     if len(parts) < 2 or not _is_text(parts[-1]):
         return
     if apart:
         parts[-1][APART] = True
-    elif joint is not None and MARK not in parts[-2]:
-        parts[-1][OWN_JOINT] = joint
+    elif separator is not None and MARK not in parts[-2]:
+        parts[-1][OWN_SEPARATOR] = separator
 
 
 def as_recorded(parts: list[Param], request: Request) -> list[Param]:
-    """Return the parts of a message that is sent as it was recorded."""
-    sent: list[Param] = []
+    """Return the parts of a message that is sent as recorded: its texts are not joined."""
+    payload_parts: list[Param] = []
     for part in parts:
-        sent.append(_without_notes(part))
-        request.note_change(part, sent[-1])
-    return sent
+        payload_parts.append(_without_notes(part))
+        request.note_change(part, payload_parts[-1])
+    return payload_parts
 
 
 def _without_notes(part: Param) -> Param:
-    """Return a part without our keys for joining texts."""
-    if APART not in part and OWN_JOINT not in part:
+    """Return a part without our own keys, which say how to join texts."""
+    if APART not in part and OWN_SEPARATOR not in part:
         return part
-    return {key: value for key, value in part.items() if key not in (APART, OWN_JOINT)}
+    return {key: value for key, value in part.items() if key not in (APART, OWN_SEPARATOR)}
 
 
 def content_of(request: Request, location: Location, parts: list[Param]) -> str | list[Param]:
-    """Return the parts of a message or a result as its content: a text, or a list if allowed."""
+    """Return the content of a message or a result: one text, or a list of parts if allowed."""
     if takes_lists(request, location) or not all(map(_is_text, parts)):
         return joined(parts, request)
     for part in parts:
         part.pop(APART, None)
-    return finished(parts, request, takes_lists=False)
+    return finished_parts(parts, request, takes_lists=False)
 
 
 def joined(parts: list[Param], request: Request) -> str | list[Param]:
-    """Return parts as they are sent. Parts with marks wait until the marks are chosen."""
-    return parts if is_marked(parts) else finished(parts, request)
+    """Return the content that parts become.
+
+    Parts with cache marks stay unchanged, until :func:`finish_marked_parts` has chosen the marks.
+    """
+    return parts if is_marked(parts) else finished_parts(parts, request)
 
 
-def finished(
+def finished_parts(
     parts: list[Param], request: Request, *, takes_lists: bool = True
 ) -> str | list[Param]:
-    """Return parts with neighbouring texts joined. A single text is a string in most cases.
+    """Return parts in which neighbouring texts are joined. A single text becomes a string.
 
-    The text after a text with a cache mark begins with the blank line.
+    After a text with a cache mark, the next text begins with the blank line. A single text stays a
+    list if it has a mark, or if the setting ``lone_text`` asks for a list.
     """
-    sent: list[Param] = []
+    payload_parts: list[Param] = []
     for run in _runs(parts):
         part = run[-1]
         if _is_text(part):
             texts = run
-            if sent and _is_text(sent[-1]) and APART not in run[0]:
+            if payload_parts and _is_text(payload_parts[-1]) and APART not in run[0]:
                 texts = [{"text": ""}, *run]
-            part = {**_without_notes(part), "text": joined_texts(JOINT, texts, request.notes)}
-        sent.append(part)
-    if not sent:
+            part = {**_without_notes(part), "text": joined_texts(SEPARATOR, texts, request.notes)}
+        payload_parts.append(part)
+    if not payload_parts:
         return ""
     stays_list = request.takes_lists and takes_lists and request.prompt.lone_text == "list"
-    if stays_list or len(sent) > 1 or not _is_text(sent[0]) or not _MARKS.isdisjoint(sent[0]):
-        return sent
-    text: str = sent[0]["text"]
+    if (
+        stays_list
+        or len(payload_parts) > 1
+        or not _is_text(payload_parts[0])
+        or not _MARKS.isdisjoint(payload_parts[0])
+    ):
+        return payload_parts
+    text: str = payload_parts[0]["text"]
     return text
 
 
@@ -273,7 +300,7 @@ def _is_text(part: Param) -> bool:
 
 
 def _runs(parts: list[Param]) -> list[list[Param]]:
-    """Return the parts as lists: neighbouring texts up to a cache mark, each other part alone."""
+    """Return lists of parts. Texts up to a cache mark are one list, any other part is a list."""
     runs: list[list[Param]] = []
     for part in parts:
         if runs and _are_joined(runs[-1][-1], part):
@@ -284,13 +311,13 @@ def _runs(parts: list[Param]) -> list[list[Param]]:
 
 
 def _are_joined(before: Param, part: Param) -> bool:
-    """Return whether two neighbouring parts are sent as one text."""
+    """Return whether two neighbouring parts become one text."""
     are_texts = _is_text(before) and _is_text(part)
     return are_texts and APART not in part and _MARKS.isdisjoint(before)
 
 
 def add_error_text(request: Request, parts: list[Param], error: str, *, kind: str) -> None:
-    """Put ``Error:`` before the first part of this kind, or add a text with the error."""
+    """Put ``Error:`` before the first part of type ``kind``, or add a text with the error."""
     text_part = next((part for part in parts if part["type"] == kind), None)
     if text_part is None:
         parts.insert(0, {"type": kind, "text": f"Error: {error}"})
@@ -300,38 +327,43 @@ def add_error_text(request: Request, parts: list[Param], error: str, *, kind: st
 
 
 def is_marked(parts: object) -> bool:
-    """Return whether parts that are not :func:`joined` yet have a cache mark."""
+    """Return whether a list of parts has a cache mark. A text has none."""
     return is_list(parts) and any(is_mapping(part) and MARK in part for part in parts)
 
 
-def _parts_at(entry: Param, key: str) -> Any:  # Any: these may be a text, too
-    """Return the parts under a key of an entry. With an empty key the entry itself is the part."""
+def _parts_at(message: Param, key: str) -> Any:  # Any: these may be a text, too
+    """Return the parts under a key of a message. With an empty key, the message is the part."""
     if not key:
-        return [entry]
-    return entry.get(key)
+        return [message]
+    return message.get(key)
 
 
 def finish_marked_parts(
     request: Request, tools: list[Param], keys_of: Callable[[Param], Sequence[str]]
 ) -> None:
-    """Keep the cache marks that a request may have, and join texts whose mark is not kept.
+    """Remove the cache marks that a request may not have, and join the texts of marked parts.
 
-    ``keys_of`` returns the keys of an entry whose parts may have a mark.
+    ``keys_of`` returns the keys of a payload message whose parts may have a mark.
     """
     if not request.marks:
         return
-    entries, lasting = request.entries, request.facts.lasting_marks
+    messages, lasting = request.payload_messages, request.facts.lasting_marks
     locations = [
         (index, key)
-        for index, entry in enumerate(entries)
-        for key in keys_of(entry)
-        if is_marked(_parts_at(entry, key))
+        for index, message in enumerate(messages)
+        for key in keys_of(message)
+        if is_marked(_parts_at(message, key))
     ]
-    parts = [*tools, *(part for index, key in locations for part in _parts_at(entries[index], key))]
-    kept = {id(mark.param): mark.cache for mark in choose_marks(request, parts, ordered=lasting)}
+    parts = [
+        *tools,
+        *(part for index, key in locations for part in _parts_at(messages[index], key)),
+    ]
+    cache_by_part = {
+        id(mark.param): mark.cache for mark in choose_marks(request, parts, ordered=lasting)
+    }
 
     def with_chosen_mark(part: Param) -> Param:
-        cache = kept.get(id(part))
+        cache = cache_by_part.get(id(part))
         if cache and not lasting:
             return part
         new = dict(part)
@@ -343,47 +375,51 @@ def finish_marked_parts(
 
     tools[:] = map(with_chosen_mark, tools)
     for index, key in locations:
-        # The entry may be shared with another request, so it is replaced.
-        sent = [with_chosen_mark(part) for part in _parts_at(entries[index], key)]
-        entry = {**entries[index], key: finished(sent, request)} if key else sent[0]
-        request.note_change(entries[index], entry)
-        entries[index] = entry
+        # Another request may share the message, so it is replaced.
+        payload_parts = [with_chosen_mark(part) for part in _parts_at(messages[index], key)]
+        message = (
+            {**messages[index], key: finished_parts(payload_parts, request)}
+            if key
+            else payload_parts[0]
+        )
+        request.note_change(messages[index], message)
+        messages[index] = message
 
 
-def first_spoken(entries: Sequence[Param]) -> int:
-    """Return the index of the first entry that is no instruction, or the number of entries."""
-    for index, entry in enumerate(entries):
-        if entry.get("role") not in ("system", "developer"):
+def first_of_conversation(messages: Sequence[Param]) -> int:
+    """Return the index of the first message that is no instruction, or the number of messages."""
+    for index, message in enumerate(messages):
+        if message.get("role") not in ("system", "developer"):
             return index
-    return len(entries)
+    return len(messages)
 
 
 _OF_MODEL = re.compile("reasoning|.*_call")
 """The types of items that the model writes, except messages."""
 
 
-def open_conversation(request: Request, losses: int) -> None:
+def open_conversation(request: Request, loss_index: int) -> None:
     """Send a text of a user first if the conversation begins with the model.
 
-    The hint about it is inserted at the index ``losses``, before the losses of messages.
+    Its hint is inserted at ``loss_index``, before the losses of messages.
     """
-    entries = request.entries
-    first = first_spoken(entries)
-    if first == len(entries):
+    messages = request.payload_messages
+    first = first_of_conversation(messages)
+    if first == len(messages):
         return
-    role, kind = entries[first].get("role"), str(entries[first].get("type"))
+    role, kind = messages[first].get("role"), str(messages[first].get("type"))
     if role == "assistant" or _OF_MODEL.fullmatch(kind):
-        content = finished([{"type": "text", "text": OPENING}], request)
-        entries.insert(first, {"role": "user", "content": content})
-        request.losses.insert(losses, MODEL_FIRST)
+        content = finished_parts([{"type": "text", "text": OPENING}], request)
+        messages.insert(first, {"role": "user", "content": content})
+        request.losses.insert(loss_index, MODEL_FIRST)
 
 
 def trim_answer(request: Request) -> None:
-    """Remove the white space at the end of the last answer, unless the answer has an id."""
-    entry = request.entries[-1] if request.entries else {}
-    if entry.get("role") != "assistant" or "tool_calls" in entry or "id" in entry:
+    """Remove the white space at the end of the last answer, unless it has an id or calls."""
+    answer = request.payload_messages[-1] if request.payload_messages else {}
+    if answer.get("role") != "assistant" or "tool_calls" in answer or "id" in answer:
         return
-    content = entry["content"]
+    content = answer["content"]
     if isinstance(content, str):
         trimmed: str | list[Param] = content.rstrip()
     elif content and _is_text(content[-1]):
@@ -391,9 +427,9 @@ def trim_answer(request: Request) -> None:
     else:
         return
     if trimmed != content:
-        # The entry may be shared with another request, so it is replaced.
-        request.entries[-1] = {**entry, "content": trimmed}
-        request.note_change(entry, request.entries[-1])
+        # Another request may share the answer, so it is replaced.
+        request.payload_messages[-1] = {**answer, "content": trimmed}
+        request.note_change(answer, request.payload_messages[-1])
         request.lose_trailing()
 
 
@@ -405,19 +441,23 @@ _MAYBE = (
 )
 
 
-def sent_role(request: ChatLike, location: Location, parts: list[Param]) -> str:
-    """Return the role in which a user, system or developer message is sent.
+def role_of(request: ChatLike, location: Location, parts: list[Param]) -> str:
+    """Return the role that a user, system or developer message has in the payload.
 
-    ``parts`` are the parts of its text. A server may take only one system message, the first. Then
-    a later instruction is sent as user text in a tag. Events and grounding have a tag already.
+    Some servers take only one system message, the first. A later instruction then becomes user text
+    in a tag: this changes the texts in ``parts``. Events and grounding have a tag already.
     """
     role, facts, message = _native_role(request, location), request.facts, location.message
-    # At a gateway, events and grounding are not leading instructions.
-    is_behind = facts.behind is not None
-    leads = location.number < request.head and (message.kind in SPOKEN_KINDS or not is_behind)
+    # Behind a gateway, events and grounding are not leading instructions.
+    is_gateway = facts.behind is not None
+    leads = location.message_index < request.conversation_start and (
+        message.kind in SPOKEN_KINDS or not is_gateway
+    )
     if role == "user" or leads or facts.later_system is True:
         return role
-    if is_behind and (message.kind in RECORDED_KINDS or location.number in request.placed):
+    if is_gateway and (
+        message.kind in RECORDED_KINDS or location.message_index in request.accepted_instructions
+    ):
         return role
     if facts.later_system is None:
         request.hint(location, "later_instruction", f"{message.role} message", _MAYBE)
@@ -433,6 +473,10 @@ def sent_role(request: ChatLike, location: Location, parts: list[Param]) -> str:
 
 
 def _native_role(request: Request, location: Location) -> str:
+    """Return the role of a message, without the rules about later instructions.
+
+    If the model takes no instructions, the role is ``user``, which is a loss.
+    """
     message, facts = location.message, request.facts
     if message.role == "user":
         return "user"
@@ -464,19 +508,19 @@ def picture_url(source: MediaSource) -> str | None:
 
 
 def file_data(source: MediaSource, title: str | None) -> Param | None:
-    """Return the bytes and the name of a document, ``None`` if the source has no bytes."""
+    """Return the bytes and the name of a document as keys of a part, ``None`` without bytes."""
     media_type = plain_type(source.media_type) or "application/pdf"
     if source.kind != "base64" or "," in media_type:
         return None
-    data = f"data:{media_type};base64,{source.value}"
-    return {"file_data": data, "filename": file_name(title, media_type)}
+    data_url_text = f"data:{media_type};base64,{source.value}"
+    return {"file_data": data_url_text, "filename": file_name(title, media_type)}
 
 
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]{1,15}://", re.IGNORECASE)
 
 
 def read_file_data(text: str, media_type: str | None = None) -> MediaSource:
-    """Return the source of a file's data: a data URL, bare base64, or an address.
+    """Return the source of a file's data: a data URL, base64 without a prefix, or an address.
 
     Some servers take an address there (OpenRouter, recorded in August 2026).
     """
@@ -486,7 +530,7 @@ def read_file_data(text: str, media_type: str | None = None) -> MediaSource:
 
 
 def read_picture(url: str) -> MediaSource:
-    """Return the source of a picture: its bytes where a data URL has them, else its address."""
+    """Return the source of a picture: the bytes in a data URL, or the address."""
     source = data_url(url)
     if source and plain_type(source.media_type) in _IMAGE_TYPES:
         return source

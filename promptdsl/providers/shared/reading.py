@@ -1,6 +1,7 @@
-"""Reading recorded data: checks of its keys and values, and turns of payloads with two sides.
+"""Read recorded data: check its keys and values, and read the turns of payloads with two sides.
 
-In this order: checks, keys that only other providers have, the keys of each provider, turns.
+First come the checks, then keys that only other providers have, then the tables of the keys that a
+provider has, and last the turns and replies.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from promptdsl.messages.pairing import answers_before_assistant
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.request import Param
 
-# Checks of recorded data; each error names the wrong key and its location.
+# Check recorded data. Each error names the wrong key and its location.
 
 D = TypeVar("D")
 R = TypeVar("R")
@@ -40,12 +41,12 @@ def located(location: str, reader: Callable[[D], R], data: D) -> R:
 
 
 def located_items(location: str, reader: Callable[[object], R], data: object) -> Iterator[R]:
-    """Yield the result of a reader for each item of a list; errors name ``place[index]``."""
+    """Yield the result of a reader for each item of a list; errors name ``location[index]``."""
     for index, item in enumerate(items(data, location)):
         yield located(f"{location}[{index}]", reader, item)
 
 
-def items(data: object, location: str) -> Sequence[Any]:  # Any: as above
+def items(data: object, location: str) -> Sequence[Any]:  # Any: recorded data
     """Return the items of a list; raises :class:`DataError` for any other value."""
     if is_list(data):
         return data
@@ -58,11 +59,11 @@ def items(data: object, location: str) -> Sequence[Any]:  # Any: as above
 def mapping(data: object) -> Param:
     """Return a mapping as a new dictionary; raises :class:`DataError` for any other value.
 
-    The response objects of SDKs, which are often among recorded messages, become dictionaries.
+    Response objects of SDKs, which are often among recorded messages, become dictionaries, too.
     """
     if is_mapping(data):
         return dict(data)
-    # An SDK would warn about a value that it parsed to a type of the user.
+    # ``warnings``: an SDK would warn about a value that it parsed to a type of the user.
     options = {"mode": "json", "exclude_none": True, "by_alias": True, "warnings": False}
     for name, keywords in (("model_dump", options), ("to_dict", {})):
         dump = None if isinstance(data, type) else getattr(data, name, None)
@@ -96,9 +97,10 @@ _NAMES: Mapping[type, str] = {str: "a string", list: "a list", Mapping: "a dicti
 
 
 def with_nulls(data: object, nulls: Mapping[str, Sequence[str]]) -> Any:  # Any: JSON
-    """Return data with the keys that a request needs although their value is null.
+    """Return data with the keys that a request needs even if their value is null.
 
-    An object of an SDK is read without nulls. ``nulls`` are these keys, by type of object.
+    ``mapping`` reads an object of an SDK without nulls, so these keys may be missing. ``nulls`` has
+    these keys by type of object.
     """
     if is_list(data):
         return [with_nulls(item, nulls) for item in data]
@@ -125,38 +127,43 @@ def read_mark(control: object) -> Cache | None:
 def usage(*, total: object = None, **counts: object) -> Mapping[str, int] | None:
     """Return the token counts of a response, ``None`` if it has none.
 
-    ``input`` counts all tokens that were read, also from a cache; ``cache_read`` counts those read
-    from a cache, ``cache_write`` those written to a cache. ``output`` counts all tokens that were
-    written, ``reasoning`` those of reasoning. ``total`` is the count of the provider, or the sum of
-    input and output.
+    - ``input`` counts all tokens of the request, ``cache_read`` those that came from a cache, and
+      ``cache_write`` those that were written to a cache.
+    - ``output`` counts all tokens of the answer, ``reasoning`` those of its reasoning.
+    - ``total`` is the count of the provider, or else the sum of input and output.
     """
-    known = {name: count for name, count in counts.items() if type(count) is int}
-    if type(total) is int or known.keys() >= {"input", "output"}:
-        known["total"] = total if type(total) is int else known["input"] + known["output"]
-    return known or None
+    token_counts = {name: count for name, count in counts.items() if type(count) is int}
+    if type(total) is int or token_counts.keys() >= {"input", "output"}:
+        token_counts["total"] = (
+            total if type(total) is int else token_counts["input"] + token_counts["output"]
+        )
+    return token_counts or None
 
 
 def openai_usage(
-    token_counts: object, asked: str = "prompt", answered: str = "completion"
+    token_counts: object, input_name: str = "prompt", output_name: str = "completion"
 ) -> Mapping[str, int] | None:
-    """Return the token counts in OpenAI's format; ``asked`` and ``answered`` begin its keys."""
+    """Return the token counts in OpenAI's format.
+
+    Its keys begin with ``input_name`` and ``output_name``, such as ``prompt_tokens``.
+    """
     counts = mapping(token_counts or {})
-    read = mapping(counts.get(f"{asked}_tokens_details") or {})
-    written = mapping(counts.get(f"{answered}_tokens_details") or {})
+    input_details = mapping(counts.get(f"{input_name}_tokens_details") or {})
+    output_details = mapping(counts.get(f"{output_name}_tokens_details") or {})
     return usage(
         total=counts.get("total_tokens"),
-        input=counts.get(f"{asked}_tokens"),
-        output=counts.get(f"{answered}_tokens"),
-        cache_read=read.get("cached_tokens"),
-        cache_write=read.get("cache_write_tokens"),
-        reasoning=written.get("reasoning_tokens"),
+        input=counts.get(f"{input_name}_tokens"),
+        output=counts.get(f"{output_name}_tokens"),
+        cache_read=input_details.get("cached_tokens"),
+        cache_write=input_details.get("cache_write_tokens"),
+        reasoning=output_details.get("reasoning_tokens"),
     )
 
 
 def total(*counts: object) -> int | None:
-    """Return the sum of the counts that are known, ``None`` when no count is known."""
-    known = [count for count in counts if type(count) is int]
-    return sum(known) if known else None
+    """Return the sum of the counts that are integers, ``None`` if there is none."""
+    integers = [count for count in counts if type(count) is int]
+    return sum(integers) if integers else None
 
 
 # Recognise and refuse keys and parts that only other providers have.
@@ -164,39 +171,40 @@ def total(*counts: object) -> int | None:
 
 @cache
 def _owners(origin: str) -> Mapping[object, Sequence[tuple[str, str]]]:
-    """Return the parts that other providers have and ``origin`` does not have, by type.
+    """Return the types of parts that only other providers than ``origin`` have.
 
-    For each type there are pairs of a key of the part and the provider that has it.
+    Each type has pairs: a key by which the part is recognised, and the provider that has the part.
     """
-    known = wire_of(origin).parts
+    own_parts = wire_of(origin).parts
     owners: dict[object, list[tuple[str, str]]] = {}
     for wire in provider_formats():
         for kind, part in wire.parts.items():
-            if part.recognised_by and kind not in known:
+            if part.recognised_by and kind not in own_parts:
                 owners.setdefault(kind, []).append((part.recognised_by, wire.name))
     return owners
 
 
 def refuse_part(part: Mapping[str, object], origin: str) -> None:
-    """Raise :class:`DataError` for a part that another provider has and ``origin`` has not."""
+    """Raise :class:`DataError` for a part that another provider has and ``origin`` does not."""
     if owner := owner_of(part, origin):
         raise DataError(f"there is no part of type {part['type']!r} here", fix=looks_like(owner))
 
 
 def owner_of(part: Mapping[str, object], origin: str = "") -> str | None:
-    """Return the other provider that has such a part, ``None`` if there is none."""
+    """Return another provider than ``origin`` that has such a part, ``None`` if there is none."""
     kind = part.get("type")
     owners = _owners(origin).get(kind, ()) if isinstance(kind, str) else ()
     return next((owner for key, owner in owners if key in part), None)
 
 
 def owner_of_message(fields: Mapping[str, object]) -> tuple[str, str] | None:
-    """Return the key of a message that only one provider has, with that provider."""
+    """Return a key of a message that only one provider has, and this provider, or ``None``."""
     return next((owned for owned in _keys_of_one_provider() if fields.get(owned[0])), None)
 
 
 @cache
 def _keys_of_one_provider() -> Sequence[tuple[str, str]]:
+    """Return the keys of messages that only one provider has, each with this provider."""
     return [(key, wire.name) for wire in provider_formats() for key in wire.own_keys]
 
 
@@ -217,19 +225,20 @@ def looks_like(owner: str) -> str:
     return f"this looks like {owner}: History.from_{owner}"
 
 
-# The table of the keys that each provider has, and the search for keys that are not in it.
+# The table of the keys of a provider, and the search for keys that are not in the table.
 #
-# The table has every key of an answer or a recorded message. A key in a ``shape`` is read, or kept
-# under its name. A key in ``no_content`` has no content: ids, dates and the like, which the page of
-# the provider lists; in a recorded message they are unread. Any other key is kept in
-# :attr:`Message.extra`, and is a hint ``unread_key`` when the message is sent.
+# The table has the keys of answers and of recorded messages. A reader reads a key in a ``shape``,
+# or keeps it under its name. A key in ``no_content`` is an id, a date or the like, and says nothing
+# about the content: it is left out of an answer, but unread in a recorded message. The page of the
+# provider lists these keys. Any other key is unread: :attr:`Message.extra` keeps it, and when the
+# message is sent there is a hint ``unread_key``.
 
 
 @attrs.frozen(eq=False)
 class Shape:
     """The keys of an object that are read: their names, and the shapes of some of their values.
 
-    ``rest`` is whether the block keeps all further keys.
+    With ``rest``, the block keeps all further keys.
     """
 
     names: frozenset[str]
@@ -242,14 +251,16 @@ class Shape:
 
 
 Inner: TypeAlias = Shape | Callable[[Mapping[str, Any]], Shape | None]
-"""The shape of an object, or a function that returns it, ``None`` if all keys are read."""
+"""The shape of an object, or a function of the object that returns its shape.
 
-KeyLocation: TypeAlias = tuple[Any, str | int]  # Any: the location around it, or None
-"""The location of a value: the location around it, and its key or index there."""
+The function returns ``None`` if all keys are read."""
+
+KeyLocation: TypeAlias = tuple[Any, str | int]  # Any: the location of the container, or None
+"""The location of a value: the location of its container, and its key or index there."""
 
 
 def shape(*names: str, rest: bool = False, **inner: Inner) -> Shape:
-    """Return the shape of an object: keys whose value is read completely, and keys with a shape."""
+    """Return the shape of an object: ``names`` are read completely, ``inner`` by their shape."""
     return Shape(frozenset(names).union(inner), inner, rest)
 
 
@@ -261,7 +272,7 @@ class ReadKeys(NamedTuple):
     """The table of keys of a provider."""
 
     payload: Mapping[str, Inner]
-    """The keys of a request that are read; a list without a request is the value of the last."""
+    """The keys of a request that are read. A list of messages is the value of the last key."""
     response: Shape = shape()
     """The keys of a response, except the keys of the message in it."""
     no_content: Collection[str] = ()
@@ -272,32 +283,32 @@ class ReadKeys(NamedTuple):
     """Returns a mapping with its keys spelled as in these tables."""
 
     def unread_of_response(self, response: object, answer: JsonObject = EMPTY) -> JsonObject:
-        """Return the values under unread keys in a response and its ``answer``.
+        """Return the values of the unread keys of a response. Keys without content are left out.
 
-        Keys without content are left out.
+        ``answer`` are the values of the unread keys of the message in the response.
         """
-        around = self.unread(response, self.response)
-        if not (around or answer):
+        outer = self.unread(response, self.response)
+        if not (outer or answer):
             return EMPTY
-        unread = {**around, **answer}
-        idle = self.no_content
-        return {path: unread[path] for path in unread if path.rpartition(".")[2] not in idle}
+        unread = {**outer, **answer}
+        no_content = self.no_content
+        return {path: unread[path] for path in unread if path.rpartition(".")[2] not in no_content}
 
     def unread(self, value: object, inner: Inner) -> JsonObject:
-        """Return the values under unread keys in a recorded message, by their location in it."""
+        """Return the values of the unread keys of a recorded message, by their location in it."""
         if not value or type(value) is str:
             return EMPTY
         objects = value if is_list(value) else (value,)
         if all(is_mapping(item) and _reads_all(item, inner) for item in objects):
             return EMPTY
         search = KeySearch(self.fields_of)
-        data: object = value
-        search.find(data, inner, None)
+        searched: object = value
+        search.find(searched, inner, None)
         values = (pair for pairs in search.values.values() for pair in pairs)
         return {path_of(location): _as_json(content) for location, content in values} or EMPTY
 
     def details_of(self, value: object, inner: Inner, name: str | None = None) -> Details:
-        """Return the details of a recorded message: a name, and the values under unread keys."""
+        """Return the details of a recorded message: a name, and the values of unread keys."""
         unread = self.unread(value, inner)
         if unread:
             return Details(name=name, extra=unread)
@@ -305,7 +316,7 @@ class ReadKeys(NamedTuple):
 
 
 def _reads_all(value: Mapping[str, Any], inner: Inner) -> bool:
-    """Return whether all keys of an object are in its shape. It is faster than a search."""
+    """Return whether all keys of an object are in its shape. This is faster than a search."""
     shape = inner if isinstance(inner, Shape) else inner(value)
     if shape is None:
         return True
@@ -331,20 +342,23 @@ def _as_json(value: object) -> JsonValue:
 
 
 class KeySearch:
-    """A search for unread keys: their locations and ``values``, by the keys that lead to them."""
+    """A search for unread keys.
+
+    ``values`` has the location and the value of each unread key, by the keys that lead to it.
+    """
 
     def __init__(self, fields_of: Callable[[object], Mapping[str, Any]]) -> None:
         self.values: dict[tuple[str, ...], list[tuple[KeyLocation, object]]] = {}
         self.fields_of = fields_of
 
     def find(self, value: object, inner: Inner, location: KeyLocation | None) -> None:
-        """Note the unread keys in a value. It goes as deep as the shapes, whatever the data is."""
+        """Note the unread keys in a value. It goes as deep as the shape, not as the value."""
         if is_list(value):
-            for number, item in enumerate(value):
-                # The author may change the data after it was read, also at this moment.
+            for index, item in enumerate(value):
+                # Another thread of the author may change the data at this moment.
                 with suppress(DataError, TypeError, RuntimeError):
                     if not (is_mapping(item) and _reads_all(item, inner)):
-                        self.find(item, inner, (location, number))
+                        self.find(item, inner, (location, index))
             return
         if isinstance(value, str) or not value:
             return
@@ -356,19 +370,20 @@ class KeySearch:
             if key in shape.inner:
                 if type(content) is not str:
                     self.find(content, shape.inner[key], (location, key))
-            elif not shape.rest and key not in shape.names and _is_a_value(content):
+            elif not shape.rest and key not in shape.names and _has_content(content):
                 name = shown_name(key)[:60]
                 names = [step for step in _steps(location) if isinstance(step, str)]
                 self.values.setdefault((*names, name), []).append(((location, name), content))
 
 
-def _is_a_value(content: object) -> bool:
-    """Return whether content is more than ``None`` or an empty text, list or mapping."""
+def _has_content(content: object) -> bool:
+    """Return whether content is something else than ``None`` or an empty text, list or mapping."""
     is_json = content is None or isinstance(content, str) or is_list(content) or is_mapping(content)
     return not is_json or bool(content)
 
 
 def _steps(location: KeyLocation | None) -> Iterator[str | int]:
+    """Return the keys and indices that lead to a location, from the outside in."""
     steps: list[str | int] = []
     while location is not None:
         location, step = location
@@ -399,9 +414,9 @@ def call_keys(call: Mapping[str, Any]) -> Shape:
     return _FLAT_CALL if is_flat else _CALL
 
 
-# Read payloads with two sides, their turns and replies.
+# Read payloads with two sides: their turns and replies.
 #
-# Each result at the beginning of a user turn becomes a message.
+# Each result at the beginning of a user turn becomes a separate message.
 
 
 def payload_of(data: object) -> Mapping[str, object]:
@@ -415,7 +430,10 @@ def read_turns(
     read_settings: Callable[[Mapping[str, object]], Prompt],
     keys: ReadKeys,
 ) -> Prompt:
-    """Return the prompt of a payload with a separate system text, or of a list of messages."""
+    """Return the prompt of a payload with a separate system text, or of a list of messages.
+
+    Raises :class:`DataError` with the location of what cannot be read.
+    """
     payload = payload_of(data)
     system_text = payload.get("system")
     system = located("system", read_content, () if system_text is None else system_text)
@@ -445,8 +463,9 @@ def read_turns(
 def joined_answers(messages: Sequence[Message], *, always: bool = False) -> list[Message]:
     """Return messages in which answers in a row are one message if results for all follow them.
 
-    Services join such turns (recorded at Anthropic in 2026). With ``always``, any answer directly
-    after calls is joined with them. The metadata have the number of joined answers.
+    Services join such turns (recorded at Anthropic in 2026). With ``always``, an answer directly
+    after an answer with calls is always joined with it. ``metadata`` has the number of joined
+    answers.
     """
     roles = [turn.role for turn in messages]
     if not any(before == role == "assistant" for before, role in pairwise(roles)):
@@ -457,26 +476,30 @@ def joined_answers(messages: Sequence[Message], *, always: bool = False) -> list
         if run and turn.role == "assistant" and (always or _is_open(run, turn, messages, index)):
             run.append(turn)
             continue
-        turns += _one_answer(run)
+        turns += _joined_answer(run)
         calls = turn.role == "assistant" and turn._plain is None and bool(turn.calls)
         run = [turn] if calls else []
         turns += [] if calls else [turn]
-    return [*turns, *_one_answer(run)]
+    return [*turns, *_joined_answer(run)]
 
 
 def _is_open(
     run: Sequence[Message], turn: Message, messages: Sequence[Message], index: int
 ) -> bool:
-    """Return whether each answer in a run has a call whose result comes after all the answers."""
+    """Return whether an answer is joined with the run of answers before it.
+
+    Each answer of the run must have a call whose result comes after all answers, and no call may
+    have the id of a call in the answer.
+    """
     ids = [{call.id for call in answer.calls} for answer in run]
-    own_calls = {call.id for call in turn.calls}
+    turn_ids = {call.id for call in turn.calls}
     rest = dropwhile(lambda message: message.role == "assistant", islice(messages, index, None))
     answered = {*answers_before_assistant(rest)}
-    return all(own_calls.isdisjoint(before) and not answered.isdisjoint(before) for before in ids)
+    return all(turn_ids.isdisjoint(before) and not answered.isdisjoint(before) for before in ids)
 
 
-def _one_answer(run: Sequence[Message]) -> list[Message]:
-    """Return a run of answers as a list with one message, empty for an empty run."""
+def _joined_answer(run: Sequence[Message]) -> list[Message]:
+    """Return a list with the message that a run of answers makes, empty for an empty run."""
     if len(run) < 2:
         return [*run]
     blocks = tuple(block for answer in run for block in answer.content)
@@ -489,7 +512,7 @@ def _one_answer(run: Sequence[Message]) -> list[Message]:
 
 
 def user_messages(content: tuple[Block, ...], details: Details = NO_DETAILS) -> list[Message]:
-    """Return the messages of a user turn: one for each result at its beginning, and the rest.
+    """Return the messages of a user turn: one for each result at its beginning, one for the rest.
 
     The last message has the ``details`` of the turn.
     """
@@ -508,7 +531,9 @@ FINISH_REASONS: Mapping[str, str | None] = {
     for word, raws in wire.finish_reasons.items()
     for raw in raws
 }
-"""Our word by the word of a provider, as the SDKs list them; ``None`` for no end yet."""
+"""By a provider's word for why it stopped, our word. ``None`` means: the answer has not ended yet.
+
+The words are those in the SDKs."""
 
 
 def reply_message(
@@ -522,11 +547,14 @@ def reply_message(
 ) -> Message:
     """Return the message of a reply with its token counts and its finish reason.
 
-    ``raw`` is the provider's word for the reason. It is kept, too, if our word is another one. An
-    unknown word is also our word. A refusal is always ``refused``, and an end with calls is
-    ``tool_use``: Gemini and Responses have no word for it, and Chat has ``stop`` if the request
-    names the tool (vllm-project/vllm#25054). ``finish_reason`` is used instead of ``raw``.
-    ``extra`` are the values under keys that are in no table of the provider.
+    ``raw`` is the provider's word for the finish reason. If our word is another one, the message
+    has both. An unknown word stays as it is. ``finish_reason`` is our word if the caller knows it.
+
+    A refusal is always ``refused``, and an end with calls is ``tool_use``: Gemini and Responses
+    have no word for it, and Chat has ``stop`` if the request names the tool
+    (vllm-project/vllm#25054).
+
+    ``extra`` are the values of the unread keys.
     """
     raw = None if raw is None else exact(raw)
     word = finish_reason or FINISH_REASONS.get(raw or "", raw)

@@ -1,4 +1,7 @@
-"""Fit JSON schemas to the rules of a target, which are in ``config/schema_rules.toml``."""
+"""Fit JSON schemas to the rules of a target. The rules are in ``config/schema_rules.toml``.
+
+Read ``fitted`` first.
+"""
 
 import json
 import re
@@ -24,15 +27,17 @@ from promptdsl.messages.schemas import (
 
 ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 _ESCAPES = r"(?<!\\)(?:\\\\)*"
-_LOOK_AROUND = re.compile(rf"{_ESCAPES}\(\?<?[=!]")
+_LOOKAROUND = re.compile(rf"{_ESCAPES}\(\?<?[=!]")
+"""A lookahead or lookbehind in a regular expression."""
 _REFERENCE = re.compile(rf"{_ESCAPES}(?:\(\?P=|\\[0-9])")
-"""Look-around in a pattern, and a reference to one of its groups."""
+"""A reference to a group in a regular expression."""
 
 
 class Fitted(NamedTuple):
-    """A schema as it is sent, the keywords that changed, and why it cannot be strict, if so.
+    """A schema for a target, the keywords that changed, and why it cannot be strict.
 
-    ``texts`` are the keywords that were removed from the root, to be put into a description.
+    ``why_open`` is empty if the schema can be strict. ``texts`` are the keywords that were removed
+    from the root; the caller puts them into a description.
     """
 
     schema: JsonDict
@@ -43,16 +48,16 @@ class Fitted(NamedTuple):
 
 def fitted(schema: JsonObject, rules: SchemaRules) -> Fitted:
     """Return a schema with the keywords that a target takes."""
-    sent: JsonDict = thawed(schema)
+    target_schema: JsonDict = thawed(schema)
     changed: dict[str, None] = {}
-    problems = _limits_broken(sent, rules)
+    problems = _limits_broken(target_schema, rules)
     if rules.inlines:
-        sent, is_complete = inlined(schema)
+        target_schema, is_complete = inlined(schema)
         if not is_complete:
             changed["$ref"] = None
     root_texts: list[str] = []
-    for subschema in parts_of(sent):
-        is_root = subschema is sent
+    for subschema in parts_of(target_schema):
+        is_root = subschema is target_schema
         texts = _fit_words(subschema, rules, changed, problems, is_root=is_root)
         if rules.closes and _is_object(subschema):
             _close(subschema, changed, problems)
@@ -60,7 +65,9 @@ def fitted(schema: JsonObject, rules: SchemaRules) -> Fitted:
             root_texts = texts
         elif texts:
             subschema["description"] = described(subschema.get("description"), texts)
-    return Fitted(sent, tuple(changed), ", ".join(dict.fromkeys(problems)), tuple(root_texts))
+    return Fitted(
+        target_schema, tuple(changed), ", ".join(dict.fromkeys(problems)), tuple(root_texts)
+    )
 
 
 def _fit_words(
@@ -75,8 +82,9 @@ def _fit_words(
     texts: list[str] = []
     for word in sorted(subschema):
         row = _row_of(word, rules, is_root=is_root)
-        if word in ("not", "if") and row is None and _changes_inside(subschema[word], rules):
-            # Leaving out a keyword inside would reverse the meaning.
+        if word in ("not", "if") and row is None and _would_change(subschema[word], rules):
+            # With fewer keywords, a schema in ``not`` or ``if`` accepts more values. That reverses
+            # the meaning, so the complete keyword becomes a text.
             row = _DESCRIBED
         if row is None or _is_sent(row, subschema[word]):
             continue
@@ -85,7 +93,7 @@ def _fit_words(
             continue
         value = subschema.pop(word)
         if row.treatment == "enum":
-            # It means the same.
+            # ``enum`` with this one value means the same.
             subschema["enum"] = [value]
             continue
         changed[word] = None
@@ -101,8 +109,8 @@ def _fit_words(
 _DESCRIBED = WordRow("described")
 
 
-def _changes_inside(schema: JsonValue, rules: SchemaRules) -> bool:
-    """Return whether a schema in another one has a keyword that is not sent unchanged."""
+def _would_change(schema: JsonValue, rules: SchemaRules) -> bool:
+    """Return whether the inner schema of ``not`` or ``if`` would change to fit the target."""
     for subschema in parts_of(thawed(mapping_or_empty(schema))):
         rows = ((_row_of(word, rules, is_root=False), value) for word, value in subschema.items())
         if any(row and row.treatment != "enum" and not _is_sent(row, value) for row, value in rows):
@@ -113,11 +121,11 @@ def _changes_inside(schema: JsonValue, rules: SchemaRules) -> bool:
 
 
 def _close(subschema: JsonDict, changed: dict[str, None], problems: list[str]) -> None:
-    """Forbid other properties in an object. An object for any keys cannot be strict."""
-    others = subschema.get("additionalProperties")
-    if others is False:
+    """Forbid additional properties in an object. An object that takes any key cannot be strict."""
+    additional = subschema.get("additionalProperties")
+    if additional is False:
         return
-    if others is not None:
+    if additional is not None:
         problems.append("an object in it may have any keys")
     subschema["additionalProperties"] = False
     changed["additionalProperties"] = None
@@ -156,20 +164,20 @@ def described(description: object, texts: Sequence[str]) -> str:
 
 
 def _row_of(word: str, rules: SchemaRules, *, is_root: bool) -> WordRow | None:
-    """Return the rule for a keyword, ``None`` if it is sent."""
+    """Return the rule for a keyword, ``None`` if the target takes the keyword."""
     row = rules.root.get(word, rules.root.get(OTHERS)) if is_root else None
     return row or rules.words.get(word, rules.words.get(OTHERS))
 
 
 def _is_sent(row: WordRow, value: JsonValue) -> bool:
-    """Return whether a value is sent unchanged."""
+    """Return whether the value of a keyword with a rule is sent unchanged."""
     if row.look_around or row.references:
         pattern = value if isinstance(value, str) else ""
         is_reference = row.references and _REFERENCE.search(pattern)
-        return not (is_reference or (row.look_around and _LOOK_AROUND.search(pattern)))
+        return not (is_reference or (row.look_around and _LOOKAROUND.search(pattern)))
     # True is not a number here, although it is equal to 1.
     return row.treatment == "sent" or any(
-        value == known and type(value) is type(known) for known in row.sent_values
+        value == allowed and type(value) is type(allowed) for allowed in row.sent_values
     )
 
 
@@ -184,24 +192,24 @@ def _is_object(subschema: JsonDict) -> bool:
 
 
 def _take_properties(root: JsonDict, word: str, alternatives: JsonValue) -> None:
-    """Add the properties of the alternatives to the root of a tool, so that the model sees them.
+    """Add the properties of the alternatives to the root of a tool's schema, for the model to see.
 
-    With ``allOf``, properties that an alternative requires are required in the root, too.
+    With ``allOf``, the root requires the properties that an alternative requires.
     """
-    taken: JsonDict = {**mapping_of(root.get("properties"))}
+    properties: JsonDict = {**mapping_of(root.get("properties"))}
     required: list[JsonValue] = [*items_of(root.get("required"))]
-    written = frozenset(taken)
+    root_names = frozenset(properties)
     for alternative in items_of(alternatives):
         schema = resolved(alternative, root)
         for name, value in mapping_of(schema.get("properties")).items():
-            known = taken.setdefault(name, value)
-            if name not in written and known != value:
-                others = items_of(mapping_of(known).get("anyOf")) or [known]
-                taken[name] = {"anyOf": [*others, value]}
+            property_schema = properties.setdefault(name, value)
+            if name not in root_names and property_schema != value:
+                schemas = items_of(mapping_of(property_schema).get("anyOf")) or [property_schema]
+                properties[name] = {"anyOf": [*schemas, value]}
         if word == "allOf":
             required += [name for name in items_of(schema.get("required")) if name not in required]
-    if taken:
-        root["properties"] = taken
+    if properties:
+        root["properties"] = properties
     if required:
         root["required"] = required
 
@@ -215,7 +223,7 @@ _WHY_TOO_MANY = {
 
 
 def _limits_broken(schema: JsonDict, rules: SchemaRules) -> list[str]:
-    """Return why a schema cannot be strict, whatever its keywords are."""
+    """Return why a schema cannot be strict because of its size or its references."""
     problems: list[str] = []
     if not rules.recursion and is_recursive(schema):
         problems.append("a definition refers to itself")
@@ -224,8 +232,8 @@ def _limits_broken(schema: JsonDict, rules: SchemaRules) -> list[str]:
     if rules.limits:
         sizes = sizes_of(schema)
         problems += [
-            _WHY_TOO_MANY[name].format(most)
-            for name, most in rules.limits.items()
-            if sizes.get(name, 0) > most
+            _WHY_TOO_MANY[name].format(limit)
+            for name, limit in rules.limits.items()
+            if sizes.get(name, 0) > limit
         ]
     return problems

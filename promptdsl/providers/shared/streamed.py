@@ -1,7 +1,7 @@
 """The reply of a stream so far, in the format of a complete response.
 
-A reader of a provider makes one :class:`StreamedReply` for a stream, and adds each event to it with
-the functions below. A delta is the piece of a part that one event contains.
+:class:`Reading` makes one :class:`StreamedReply` for a stream. The provider's ``add_event`` adds
+each event to it, with the functions below. A delta is the piece of a part that one event contains.
 """
 
 from collections.abc import Iterable
@@ -23,14 +23,14 @@ _COMPLETE = {
     "model_version",
     "response_id",
 }
-"""Keys whose texts are complete in one event; some servers repeat them in every event."""
+"""The keys whose texts are complete in one event. Some servers repeat them in every event."""
 
 
 class StreamedReply:
-    """A response, its parts (blocks or items) by number, and whether it has ended.
+    """A response, its parts (blocks or items) by index, and whether it has ended.
 
     The reader of Chat uses the three fields of calls instead of ``parts``, because some servers
-    send no number with a call, or use a number again for the next call.
+    send no index with a call, or use an index again for the next call.
     """
 
     def __init__(self) -> None:
@@ -38,15 +38,15 @@ class StreamedReply:
         self.parts: dict[int, JsonDict] = {}
         self.calls: list[JsonDict] = []
         """The calls of Chat, in the order in which they began."""
-        self.last_call_by_number: dict[int | None, JsonDict] = {}
-        """By the number of a call, the last call with it; by ``None`` the last one that began."""
+        self.last_call_by_index: dict[int | None, JsonDict] = {}
+        """By an index, the last call with this index; by ``None`` the last call that began."""
         self.call_by_id: dict[str, JsonDict] = {}
-        """By its id, each call in ``calls``."""
+        """The calls in ``calls`` by their id."""
         self.ended = False
 
-    def part(self, number: object) -> JsonDict:
-        """Return the part with a number, a new one if there is none."""
-        return self.parts.setdefault(number_of(number), {})
+    def part(self, index: object) -> JsonDict:
+        """Return the part with an index, a new part if there is none."""
+        return self.parts.setdefault(index_of(index), {})
 
 
 def texts_in(parts: Iterable[object], *kinds: str | None) -> list[str]:
@@ -55,40 +55,39 @@ def texts_in(parts: Iterable[object], *kinds: str | None) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-def number_of(number: object) -> int:
-    """Return the number of a part; raises :class:`DataError` if it is not an integer."""
-    if type(number) is int:
-        return number
-    raise DataError(f"the number of a part is an integer, not {type(number).__name__}")
+def index_of(index: object) -> int:
+    """Return the index of a part; raises :class:`DataError` if it is not an integer."""
+    if type(index) is int:
+        return index
+    raise DataError(f"the index of a part is an integer, not {type(index).__name__}")
 
 
 def merge(fields: JsonDict, delta: JsonDict) -> None:
-    """Add a delta: texts, bytes and lists are appended, mappings merged, other values replaced.
+    """Add a delta to fields: append texts, bytes and lists, merge mappings, replace other values.
 
-    ``None`` changes nothing; an empty text neither, unless the key is new. The delta itself is not
-    changed.
+    ``None`` changes nothing. An empty text changes nothing either, unless the key is new. The delta
+    itself stays unchanged.
     """
     for key, piece in delta.items():
-        known: Any = fields.get(key)  # Any: JSON
+        value: Any = fields.get(key)  # Any: JSON
         if is_mapping(piece):
-            # A copy: the known mapping may be that of an earlier event, which stays unchanged.
-            fields[key] = dict(known) if is_mapping(known) else {}
+            # Copy the mapping, because an earlier event may contain it, which stays unchanged.
+            fields[key] = dict(value) if is_mapping(value) else {}
             merge(fields[key], dict(piece))
         elif (
-            type(known) is type(piece)
+            type(value) is type(piece)
             and type(piece) in (str, bytes, list)
             and key not in _COMPLETE
         ):
-            fields[key] = known + piece
-        elif piece is not None and (piece != "" or known is None):
+            fields[key] = value + piece
+        elif piece is not None and (piece != "" or value is None):
             fields[key] = piece
 
 
 def replace(fields: JsonDict, later: JsonDict) -> None:
-    """Replace values by later ones; ``None`` changes nothing.
+    """Replace values by later values; ``None`` changes nothing.
 
-    It is for fields that are complete in each event: their texts and lists are no pieces, but
-    :func:`merge` would append them.
+    It is for fields that are complete in each event, whose texts :func:`merge` would append.
     """
     fields.update({key: value for key, value in later.items() if value is not None})
 
@@ -96,12 +95,12 @@ def replace(fields: JsonDict, later: JsonDict) -> None:
 def add_parts(message: JsonDict, content: object) -> None:
     """Add a piece of content, a text or a list of parts, to a message.
 
-    The content is a text as long as all pieces are texts. Otherwise it is a list in which
-    the pieces of one text, or of one thought, are one part.
+    The content is a text as long as all pieces are texts. Otherwise it is a list. In the list, the
+    pieces of one text, or of one reasoning, are one part.
     """
-    known = message.get("content")
-    if is_list(content) or is_list(known):
-        message["content"] = _joined_parts([*_as_parts(known), *_as_parts(content)])
+    content_so_far = message.get("content")
+    if is_list(content) or is_list(content_so_far):
+        message["content"] = _joined_parts([*_as_parts(content_so_far), *_as_parts(content)])
     else:
         merge(message, {"content": content})
 
@@ -115,18 +114,18 @@ def _as_parts(content: object) -> list[object]:
 _IN_PIECES = ("text", "thinking")
 """The types of parts that come in pieces.
 
-Each has its text, or a list of parts, under its type: ``{"type": "text", "text": "Hel"}`` or
+Each part has its text, or a list of parts, under its type: ``{"type": "text", "text": "Hel"}`` or
 ``{"type": "thinking", "thinking": [{"type": "text", "text": "So"}]}``.
 """
 
 
 def _joined_parts(parts: list[object]) -> list[object]:
-    """Return parts with neighbouring pieces of one text, or of one thought, as one part."""
+    """Return parts in which neighbouring pieces of one text, or of one reasoning, are one part."""
     joined: list[Any] = []  # Any: JSON
     for part in parts:
         last: Any = joined[-1] if joined else None
         kind = part.get("type") if is_mapping(part) else None
-        # A signature ends a thought: what follows is the next thought.
+        # A signature ends reasoning: the next piece begins the next reasoning.
         is_open = is_mapping(last) and last.get("type") == kind and "signature" not in last
         if not (is_open and kind in _IN_PIECES and is_mapping(part)):
             joined.append(part)
@@ -143,15 +142,15 @@ def are_complete(arguments: object) -> bool:
     """Return whether the arguments of a call are complete.
 
     A text is complete if it is a JSON object. Any other value, such as a mapping, is complete. If
-    more arguments come with the number of a complete call, they belong to a new call.
+    more arguments come with the index of a complete call, they belong to a new call.
     """
     return not isinstance(arguments, str) or is_mapping(read_json(arguments))
 
 
 def parse_input(call: JsonDict) -> None:
-    """Replace the input of a call by its object, if it is the complete JSON text of one.
+    """Replace the input of a call by an object, if the input is the JSON text of an object.
 
-    An empty text is a call without arguments: its object is empty.
+    An empty text means a call without arguments: the object is empty.
     """
     text = call.get("input")
     value = read_json(text or "{}") if isinstance(text, str) else None

@@ -1,6 +1,6 @@
 """The rules that providers share for tools, the choice of a tool and the output schema.
 
-For each of the three, first comes how it is written, then how it is read.
+For each of the three, the functions that write it come before those that read it.
 """
 
 from collections import Counter
@@ -46,25 +46,26 @@ def write_tools(
     origin: str,
     write: Callable[[R, ToolDefinition], Param],
     *,
-    inside: str = "",
+    inner_key: str = "",
     closes: bool = False,
 ) -> list[Param]:
     """Return the tools of a prompt, each written by ``write``, and note their cache marks.
 
-    ``inside`` is the key of a tool for its further keys, if there is one. A tool that only another
-    provider has is a ``content`` loss, a key of another provider is a hint. With ``closes``,
-    ``strict`` is removed from tools whose schema is not closed, because they would be refused.
+    ``inner_key`` is the key of a tool under which its further keys are, if there is one. A tool
+    that only another provider has is a ``content`` loss. A key that only another provider has is a
+    hint. With ``closes``, a tool whose schema is not closed is sent without ``strict``, because the
+    provider would refuse it.
     """
     params: list[Param] = []
-    own_origins = {*request.facts.origins}
+    accepted_origins = {*request.facts.origins}
     if request.facts.behind is None:
-        own_origins.add(origin)
+        accepted_origins.add(origin)
     request.taken_names |= {tool.name for tool in request.prompt.tools}
-    sizes = Counter[str]()
+    strict_sizes = Counter[str]()
     if request.prompt.sent_output is not None:
-        sizes.update(sizes_of(request.prompt.sent_output.schema))
+        strict_sizes.update(sizes_of(request.prompt.sent_output.schema))
     for tool in request.prompt.tools:
-        is_recorded = tool.origin in own_origins
+        is_recorded = tool.origin in accepted_origins
         if tool.raw is not None and not is_recorded:
             reason = f"only {tool.origin} has this tool"
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
@@ -78,39 +79,42 @@ def write_tools(
             _hint_outer_keys(request, tool, origin)
             extra = _keys_to_send(request, tool, origin, is_recorded=is_recorded)
             strict = is_strict = extra.get("strict") is True
-            sent_tool = tool
+            fitted_tool = tool
             if is_recorded:
-                # It was accepted unchanged here.
+                # This provider accepted the schema when it was recorded.
                 is_strict = strict and not (closes and _is_open(request, tool))
             elif strict or _may_change(request, tool, encoded):
-                sent_tool, is_strict = _fitted_tool(
-                    request, tool, sizes, strict=strict, closes=closes
+                fitted_tool, is_strict = _fitted_tool(
+                    request, tool, strict_sizes, strict=strict, closes=closes
                 )
-            param = write(request, sent_tool)
+            param = write(request, fitted_tool)
             if strict and not is_strict:
                 del extra["strict"]
-            param.get(inside, param).update(json_copy(extra))
+            param.get(inner_key, param).update(json_copy(extra))
         if tool.cache:
             request.marks.append(Mark(param, tool.cache, -1, tool))
-        request.offered.add(tool.name)
+        request.offered_tools.add(tool.name)
         params.append(param)
     return params
 
 
 def is_object(schema: JsonObject) -> bool:
-    """Return whether a schema is that of an object, or empty: a tool without arguments."""
+    """Return whether a schema is the schema of an object, or empty: a tool without arguments."""
     return not schema or schema.get("type") == "object"
 
 
 def _may_change(request: Request, tool: ToolDefinition, encoded: str) -> bool:
-    """Return whether a schema may have to change. Most need not: 20 are written 2 ms faster."""
+    """Return whether a schema may have to change.
+
+    Most schemas need no change. Without this check, 20 tools are written 2 ms slower.
+    """
     rules = rules_of(request.facts.tool_schemas)
     has_root_word = not tool.input_schema.keys().isdisjoint(rules.root)
     return has_root_word or not is_object(tool.input_schema) or rules.may_change(encoded)
 
 
 def _is_open(request: Request, tool: ToolDefinition) -> bool:
-    """Return whether a schema is not closed; a hint says so."""
+    """Return whether the schema of a strict tool is not closed, and record a hint if so."""
     if is_closed(thawed(tool.input_schema)):
         return False
     why = "strict is left out: the schema is not closed, but strict requires it"
@@ -121,7 +125,8 @@ def _is_open(request: Request, tool: ToolDefinition) -> bool:
 def _as_object(schema: JsonObject) -> Fitted:
     """Return the schema of an object, which all services require, and texts for the description.
 
-    A reference is followed. Any other schema is put into the description, and any object is taken.
+    A reference at the root is resolved. A schema of any other type becomes a text for the
+    description, and the schema of any object replaces it.
     """
     if is_object(schema):
         return Fitted(thawed(schema))
@@ -135,7 +140,11 @@ def _as_object(schema: JsonObject) -> Fitted:
 def _keys_to_send(
     request: Request, tool: ToolDefinition, origin: str, *, is_recorded: bool
 ) -> dict[str, Any]:  # Any: JSON
-    """Return the further keys of a tool that its provider has, or that were read from it."""
+    """Return the further keys of a tool that the target takes; record a hint for each other key.
+
+    It takes the keys that were recorded there, or that the author wrote. Another provider's keys
+    are hints, but for ``strict`` if both providers have it.
+    """
     extra = dict(tool.extra)
     extra.pop(ITEM, None)
     if not request.facts.strict_tools and extra.pop("strict", None):
@@ -144,15 +153,15 @@ def _keys_to_send(
     if is_recorded or tool.origin is None:
         return extra
     both_strict = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
-    kept: dict[str, Any] = {}
+    keys_to_send: dict[str, Any] = {}
     for key, value in extra.items():
-        if value in (None, {}):  # it means nothing
+        if value in (None, {}):  # such a key says nothing
             continue
         if key == "strict" and both_strict:
-            kept[key] = value
+            keys_to_send[key] = value
         else:
             request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
-    return kept
+    return keys_to_send
 
 
 def _fitted_tool(
@@ -160,7 +169,7 @@ def _fitted_tool(
 ) -> tuple[ToolDefinition, bool]:
     """Return a tool with a schema that the target takes, and whether it can be strict.
 
-    ``sizes`` are those of the strict schemas so far. A hint lists all changes.
+    ``sizes`` are the sizes of the strict schemas so far. A hint lists all changes.
     """
     fits = [_as_object(tool.input_schema)]
     fits.append(fitted(fits[0].schema, rules_of(request.facts.tool_schemas)))
@@ -185,14 +194,14 @@ def _fitted_tool(
     elif reason:
         request.hint(tool, "strict_schema", subject, why_left_out)
     description = described(tool.description, texts) if texts else tool.description
-    sent = attrs.evolve(tool, input_schema=fits[-1].schema, description=description)
-    return sent, strict and not reason
+    fitted_tool = attrs.evolve(tool, input_schema=fits[-1].schema, description=description)
+    return fitted_tool, strict and not reason
 
 
 def _beyond_request(fit: Fitted, rules: SchemaRules, sizes: Counter[str]) -> str:
-    """Return why a request has too many strict tools for this one, empty if it has not.
+    """Return why one more strict tool is too much for the request, empty if it is not.
 
-    ``sizes`` are those of the strict schemas so far, to which this one is added.
+    ``sizes`` are the sizes of the strict schemas so far. If the tool fits, its sizes are added.
     """
     if "tools" not in rules.limits:
         return ""
@@ -217,31 +226,32 @@ def _hint_outer_keys(request: Request, tool: ToolDefinition, origin: str) -> Non
 def lose_tool_marks(
     request: Request, reason: str = "the target takes no cache mark after a tool"
 ) -> None:
-    """Record that the cache marks of tools are not sent. No other mark is noted yet."""
+    """Record that the cache marks of tools are not sent. At this time there are no other marks."""
     for mark in request.marks:
         request.lose_mark(mark, reason)
     request.marks.clear()
 
 
 def _note_surrogates(
-    request: Request, subject: ToolDefinition | OutputSchema, what: str, *data: object
+    request: Request, subject: ToolDefinition | OutputSchema, what: str, *values: object
 ) -> None:
     """Record a hint if plain data contains a lone surrogate."""
-    if not is_valid_unicode(ENCODER.encode(data)):
+    if not is_valid_unicode(ENCODER.encode(values)):
         request.lose_surrogate(subject, what)
 
 
 def chosen(request: Request) -> tuple[str | None, str | None]:
-    """Return the choice of a tool, and the sent name of the tool if the choice names one.
+    """Return the choice of a tool, and the name in the payload of the tool that it chooses.
 
-    Returns ``(None, None)`` if the prompt has no choice. A choice that cannot be sent is a hint.
+    The name is ``None`` if the choice is a word such as ``auto``. Returns ``(None, None)`` if the
+    prompt has no choice, or if the choice cannot be sent, which is a hint.
     """
     choice = request.prompt.tool_choice
     if choice is None:
         return None, None
-    if choice not in CHOICES and choice not in request.offered:
+    if choice not in CHOICES and choice not in request.offered_tools:
         reason = "no tool of this name is sent"
-    elif not request.offered:
+    elif not request.offered_tools:
         reason = "no tool is sent to choose from"
     elif choice not in ("auto", "none") and not request.facts.forced_tools:
         reason = "this model cannot be forced to call a tool"
@@ -254,16 +264,17 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
 
 
 def recorded_choice(request: Request, origins: Container[str], choice: str | None) -> Any:  # JSON
-    """Return the choice of a tool as it was recorded here, ``None`` if it must be written.
+    """Return the choice of a tool as this provider recorded it, ``None`` if it must be written.
 
-    ``choice`` is the choice that can be sent. It must be written if tools have other names now.
+    ``choice`` is the choice that can be sent. It must be written if a tool has another name in the
+    payload than in the prompt.
     """
     prompt = request.prompt
     setting = prompt.raw_choice
     if setting is None or setting.meaning != prompt.tool_choice:
         return None
     is_sendable = choice is not None or prompt.tool_choice is None
-    is_renamed = any(name != sent for name, sent in request.tool_names.items())
+    is_renamed = any(name != payload_name for name, payload_name in request.tool_names.items())
     if setting.origin in origins and is_sendable and not is_renamed:
         return json_copy(setting.raw)
     if setting.unsayable:
@@ -273,7 +284,7 @@ def recorded_choice(request: Request, origins: Container[str], choice: str | Non
 
 
 def recorded_output(request: Request, origins: Container[str], output: OutputSchema | None) -> Any:
-    """Return the output schema as it was recorded here, ``None`` if it must be written.
+    """Return the output schema as this provider recorded it, ``None`` if it must be written.
 
     ``output`` is the output schema that can be sent.
     """
@@ -295,7 +306,7 @@ def recorded_prompt(
     output: RawSetting | None,
     stored: StoredConversation | None = None,
 ) -> Prompt:
-    """Return a prompt of tools and settings that were read, without messages."""
+    """Return a prompt without messages, with the tools and the settings that a reader found."""
     raw_choice = schema = None
     if isinstance(choice, RawSetting):
         raw_choice, choice = choice, cast("str | None", choice.meaning)
@@ -311,15 +322,19 @@ def recorded_prompt(
     )
 
 
-def raw_choice(choice: object, origin: str, meaning: str | None, unsayable: str) -> RawSetting:
-    """Return a choice of tools that is kept as it was recorded."""
-    return RawSetting(plain(choice, "tool_choice"), origin, meaning, unsayable)
+def raw_choice(choice: object, origin: str, meaning: str | None, lost_setting: str) -> RawSetting:
+    """Return a choice of tools that is kept as it was recorded.
+
+    ``meaning`` is the choice of a prompt that is nearest. ``lost_setting`` names what only
+    ``origin`` can express, empty if there is nothing.
+    """
+    return RawSetting(plain(choice, "tool_choice"), origin, meaning, lost_setting)
 
 
 def named_choice(choice: object, origin: str, name: str, *, is_all: bool) -> RawSetting | str:
-    """Return the choice of one tool: its name if that ``is_all`` the information in the choice.
+    """Return the choice of one tool: its name if the choice says nothing else (``is_all``).
 
-    A prompt cannot choose a tool whose name is a choice, such as ``auto``.
+    A prompt cannot choose a tool whose name is a word for a choice, such as ``auto``.
     """
     if name in CHOICES:
         return raw_choice(choice, origin, None, f"the choice of a tool called {name!r}")
@@ -329,7 +344,7 @@ def named_choice(choice: object, origin: str, name: str, *, is_all: bool) -> Raw
 def sendable_output(
     request: Request, reason: str = "this model takes no output schema"
 ) -> OutputSchema | None:
-    """Return the output schema if it is a setting of the request.
+    """Return the output schema if it is a setting of the request, otherwise ``None``.
 
     It may be text in the messages instead. It is a loss if the model takes no output schema.
     """
@@ -343,9 +358,9 @@ def sendable_output(
 def sent_schema(
     request: Request, output: OutputSchema, *texts: str | None, fit: Fitted | None
 ) -> Param:
-    """Return the output schema as it is sent, with a hint that lists what was changed to fit.
+    """Return the output schema for the payload; a hint lists the keywords that changed.
 
-    A lone surrogate in the schema or in ``texts``, its name or description, is a hint.
+    A lone surrogate is a hint, in the schema or in ``texts``: its name and its description.
     """
     _note_surrogates(request, output, "the output", output.schema, *texts)
     if fit is None:
@@ -378,8 +393,8 @@ def nameless_schema(request: Request, output: OutputSchema) -> Param:
 def output_param(request: Request, output: OutputSchema) -> Param:
     """Return the name, schema, description and ``strict`` of the output, in OpenAI's format.
 
-    A name with other characters or more than 64 is mended, with a hint. If the schema cannot be
-    strict, it is sent unchanged and without ``strict``, with a hint.
+    A name has at most 64 letters, digits, ``_`` and ``-``. Any other name is changed, with a hint.
+    A schema that cannot be strict is sent unchanged and without ``strict``, with a hint.
     """
     name = mended(output.name, 64)
     if name != output.name:
@@ -402,9 +417,10 @@ def output_param(request: Request, output: OutputSchema) -> Param:
 
 
 def pop_function(function: Param) -> tuple[str, str | None, Param]:
-    """Return the name, the description and the schema of a function in OpenAI's format.
+    """Remove and return the name, the description and the schema of a function of OpenAI.
 
-    They are removed from it, except an empty schema, because a tool may have one, or none.
+    An empty schema stays in ``function``: a tool may have an empty schema or none, and both are
+    returned as an empty schema.
     """
     name = required(function, "name", str)
     del function["name"]
@@ -418,26 +434,25 @@ def pop_function(function: Param) -> tuple[str, str | None, Param]:
 def read_output(output_format: object, path: str, origin: str) -> RawSetting | None:
     """Return an output format of OpenAI as it was recorded, with its output schema.
 
-    At Chat the schema is under the key ``json_schema``. A format without a schema, such as any JSON
-    object, has no output schema.
+    Chat has the schema under the key ``json_schema``. The format ``json_object`` has no schema.
     """
-    entries = mapping(output_format or {})
-    kind = entries.get("type")
-    if not entries:
+    fields = mapping(output_format or {})
+    kind = fields.get("type")
+    if not fields:
         return None
     if kind != "json_schema":
-        unsayable = "" if kind == "text" else f"{path} {shown(kind)}"
-        return RawSetting(plain(entries, path), origin, None, unsayable)
-    if "json_schema" in entries:
-        output, raw = _read_schema(mapping(entries["json_schema"]))
-        return RawSetting({**entries, "json_schema": raw}, origin, output)
-    required(entries, "schema", Mapping)
-    output, raw = _read_schema(entries)
+        lost_setting = "" if kind == "text" else f"{path} {shown(kind)}"
+        return RawSetting(plain(fields, path), origin, None, lost_setting)
+    if "json_schema" in fields:
+        output, raw = _read_schema(mapping(fields["json_schema"]))
+        return RawSetting({**fields, "json_schema": raw}, origin, output)
+    required(fields, "schema", Mapping)
+    output, raw = _read_schema(fields)
     return RawSetting(raw, origin, output)
 
 
 def _read_schema(fields: Param) -> tuple[OutputSchema, Param]:
-    """Return the output schema in an output format, and the format with its schema frozen."""
+    """Return the output schema in an output format, and the format with a frozen schema."""
     schema, name = fields.get("schema"), optional_string(fields.get("name"), "name")
     if name is None:
         name = "output"

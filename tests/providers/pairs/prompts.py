@@ -102,16 +102,16 @@ def media(kind: type, source: str, value: str, media_type: str | None = None, **
     return kind(MediaSource(source, value, media_type), **more)  # type: ignore[arg-type]
 
 
-def picture(**more: Any) -> ImageBlock:
+def picture(**options: Any) -> ImageBlock:
     """Return a picture."""
-    block: ImageBlock = media(ImageBlock, "base64", PNG, "image/png", **more)
+    block: ImageBlock = media(ImageBlock, "base64", PNG, "image/png", **options)
     return block
 
 
-def document(title: str | None = None, **more: Any) -> DocumentBlock:
+def document(title: str | None = None, **options: Any) -> DocumentBlock:
     """Return a document."""
     block: DocumentBlock = media(
-        DocumentBlock, "base64", PDF, "application/pdf", title=title, **more
+        DocumentBlock, "base64", PDF, "application/pdf", title=title, **options
     )
     return block
 

@@ -39,9 +39,9 @@ def _sent(pair: Pair, target: str, *, placed: bool) -> dict[str, Any]:
         payload = lossy_payload(rendered)
     except PromptError as error:
         return {"refused": error.what}
-    told = [*map(loss_line, reported(rendered))]
+    losses = [*map(loss_line, reported(rendered))]
     places = {"places": [*map(_place_line, rendered.locations())]} if placed else {}
-    return {"payload": as_json(payload), "told": told, **places}
+    return {"payload": as_json(payload), "told": losses, **places}
 
 
 def loss_line(loss: Loss) -> str:
@@ -51,16 +51,16 @@ def loss_line(loss: Loss) -> str:
     return f"{loss.name or loss.kind}{times} at {at or loss.path}: {loss.what}: {loss.why}"
 
 
-def _place_line(place: SentLocation) -> str:
+def _place_line(location: SentLocation) -> str:
     """Return a place in one line: where a block is sent, and what it is sent as."""
-    steps = (place.message, place.block, place.inner)
+    steps = (location.message, location.block, location.inner)
     block = ".".join(str(step) for step in steps if step is not None)
     keys = ("id", "name", "speaker", "fence", "cache", "is_error")
-    kept: Any = {key: getattr(place, key) for key in keys if getattr(place, key)}
-    notes = "".join(f" {key}={value}" for key, value in kept.items())
-    part = "" if place.start is None else f"[{place.start}:{place.end}] {place.text!r}"
-    address = ".".join(map(str, place.address))
-    return f"{block or '+'} {place.role} {place.entry} {address}{notes} {part}".rstrip()
+    fields: Any = {key: getattr(location, key) for key in keys if getattr(location, key)}
+    notes = "".join(f" {key}={value}" for key, value in fields.items())
+    part = "" if location.start is None else f"[{location.start}:{location.end}] {location.text!r}"
+    address = ".".join(map(str, location.address))
+    return f"{block or '+'} {location.role} {location.entry} {address}{notes} {part}".rstrip()
 
 
 def prompt_data(prompt: Prompt) -> dict[str, Any]:
@@ -85,46 +85,46 @@ def _data(value: Any) -> Any:
         return as_json(value)
     fields = {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
     fields.pop("at", None)
-    kept: Any = {key: _data(inner) for key, inner in fields.items()}
-    return {key: inner for key, inner in kept.items() if inner not in (None, {}, "")}
+    filled: Any = {key: _data(inner) for key, inner in fields.items()}
+    return {key: inner for key, inner in filled.items() if inner not in (None, {}, "")}
 
 
-def read_again(given: Any, provider: str) -> dict[str, Any]:
+def read_again(data: Any, provider: str) -> dict[str, Any]:
     """Return what is read of a payload, what is told when it goes back, and what is other then."""
     try:
-        prompt = read_payload(given, provider)
+        prompt = read_payload(data, provider)
     except PromptError as error:
         return {"refused": error.what, "fix": error.fix}
     read = {"read": prompt_data(prompt)}
     try:
-        kept: Any = {**AS_WRITTEN, "tool_pairing": "keep"}
-        rendered = render(prompt, provider=provider, transformation=kept)
+        options: Any = {**AS_WRITTEN, "tool_pairing": "keep"}
+        rendered = render(prompt, provider=provider, transformation=options)
         payload = as_json(rendered.payload())
     except PromptError as error:
         return {**read, "unsendable": error.what}
-    told = [*map(loss_line, reported(rendered))]
-    again = {} if payload == given else {"again": payload}
-    return {**read, **({"told": told} if told else {}), **again}
+    losses = [*map(loss_line, reported(rendered))]
+    again = {} if payload == data else {"again": payload}
+    return {**read, **({"told": losses} if losses else {}), **again}
 
 
-def read_reply(given: Any, provider: str | None) -> dict[str, Any]:
+def read_reply(reply: Any, provider: str | None) -> dict[str, Any]:
     """Return what is read of a reply, or why it is none."""
     try:
-        return {"read": message_data(read_response(given, provider=provider))}
+        return {"read": message_data(read_response(reply, provider=provider))}
     except PromptError as error:
         return {"refused": error.what, "fix": error.fix}
 
 
-def read_events(given: list[Any], provider: str | None) -> dict[str, Any]:
+def read_events(events: list[Any], provider: str | None) -> dict[str, Any]:
     """Return what is read of a stream, and of what it is cut to after a third and two thirds.
 
     ``left out`` is what is not whole after each event.
     """
-    cuts = (len(given) // 3, 2 * len(given) // 3)
-    cut = {str(count): _after(given[:count], provider) for count in cuts if count}
-    whole = [_after(given[:count], provider) for count in range(1, len(given) + 1)]
-    left_out = [after.get("metadata", {}).get("interrupted", []) for after in whole]
-    return {"read": whole[-1], "cut": cut, "left out": left_out}
+    cuts = (len(events) // 3, 2 * len(events) // 3)
+    cut = {str(count): _after(events[:count], provider) for count in cuts if count}
+    readings = [_after(events[:count], provider) for count in range(1, len(events) + 1)]
+    left_out = [after.get("metadata", {}).get("interrupted", []) for after in readings]
+    return {"read": readings[-1], "cut": cut, "left out": left_out}
 
 
 def _after(events: list[Any], provider: str | None) -> dict[str, Any]:
@@ -142,16 +142,16 @@ def forgotten(pair: Pair, target: str) -> list[int]:
 
     It grows by one message after the other, and then loses its last two again.
     """
-    whole = render(pair.prompt(), **TARGETS[target], **pair.options)
-    memory, nothing = Memory(least=0, long=0, newest=1, growth=1), Memory(least=1_000)
-    count = len(whole.messages)
+    expected = render(pair.prompt(), **TARGETS[target], **pair.options)
+    memory, nothing = Memory(min_messages=0, long=0, newest=1, growth=1), Memory(min_messages=1_000)
+    count = len(expected.messages)
     lengths = [*range(1, count + 1), max(count - 2, 1), count]
-    prompts = {n: Prompt(whole.messages[:n], whole.tools) for n in lengths}
+    prompts = {n: Prompt(expected.messages[:n], expected.tools) for n in lengths}
     return [
         length
         for length in lengths
-        if _told(Written(prompts[length], whole.facts, memory))
-        != _told(Written(prompts[length], whole.facts, nothing))
+        if _told(Written(prompts[length], expected.facts, memory))
+        != _told(Written(prompts[length], expected.facts, nothing))
     ]
 
 

@@ -76,8 +76,8 @@ def greeted(*messages: Mapping[str, Any] | Message) -> Callable[[], Any]:
     return lambda: Prompt((Message("user", "Hi"), *map(_message, messages)))
 
 
-def _message(given: Any) -> Message:
-    return given if isinstance(given, Message) else Message.from_dict(given)
+def _message(data: Any) -> Message:
+    return data if isinstance(data, Message) else Message.from_dict(data)
 
 
 def asked(*blocks: Any) -> Callable[[], Any]:
@@ -94,10 +94,16 @@ def called(
     *results: Any, arguments: str = '{"query": "cats"}', beside: Any = None
 ) -> Callable[[], Any]:
     """Return a prompt factory: a call of a known tool, its results, and what follows."""
-    more = () if beside is None else (Message("user", ("Go on", beside)),)
+    further = () if beside is None else (Message("user", ("Go on", beside)),)
     call = Message("assistant", (ToolUseBlock("call_1", "find", arguments),))
     return lambda: Prompt(
-        (Message("user", "Hi"), call, *(Message("tool", (one,)) for one in results), *more), (FIND,)
+        (
+            Message("user", "Hi"),
+            call,
+            *(Message("tool", (result,)) for result in results),
+            *further,
+        ),
+        (FIND,),
     )
 
 
@@ -111,9 +117,11 @@ def shaped(schema: Mapping[str, Any], **options: Any) -> Callable[[], Any]:
     return lambda: Prompt((Message("user", "Hi"),), output=OutputSchema(schema, **options))
 
 
-def media(kind: type, source: str, value: str, media_type: str | None = None, **more: Any) -> Any:
+def media(
+    kind: type, source: str, value: str, media_type: str | None = None, **options: Any
+) -> Any:
     """Return a block of an attachment."""
-    return kind(MediaSource(source, value, media_type), **more)  # type: ignore[arg-type]
+    return kind(MediaSource(source, value, media_type), **options)  # type: ignore[arg-type]
 
 
 CLOSED = {

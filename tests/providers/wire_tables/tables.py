@@ -29,22 +29,22 @@ def found(case: Case) -> dict[str, Any]:
     Of most cases the tools are left out, which are the same for all of them.
     """
     results = {target: _result(case, target) for target in case.targets}
-    written = {target: _written(result) for target, result in results.items()}
+    payloads = {target: _written(result) for target, result in results.items()}
     read = {
         target: reading(lossy_payload(result), provider_of(target))
         for target, result in results.items()
         if isinstance(result, Rendered)
     }
     if not case.tools:
-        written, read = _without_tools(written), _without_tools(read)
-    return {"written": _grouped(written), "read": _grouped(read)}
+        payloads, read = _without_tools(payloads), _without_tools(read)
+    return {"written": _grouped(payloads), "read": _grouped(read)}
 
 
 def _without_tools(by_target: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    for said in by_target.values():
+    for payload in by_target.values():
         for key in _TOOLS:
-            said.pop(key, None)
-            said.get("config", {}).pop(key, None)
+            payload.pop(key, None)
+            payload.get("config", {}).pop(key, None)
     return dict(by_target)
 
 
@@ -99,22 +99,22 @@ def reading(payload: Any, provider: str) -> dict[str, Any]:
         prompt = read_payload(payload, provider)
     except PromptError as error:
         return _refused(error)
-    said = {
-        "messages": [message_data(one) for one in prompt.messages],
+    fields = {
+        "messages": [message_data(message) for message in prompt.messages],
         "tools": [_tool(tool, provider) for tool in prompt.tools],
         "tool_choice": prompt.tool_choice,
         "output": prompt.output and _fields(prompt.output),
     }
-    return {key: value for key, value in said.items() if value not in (None, [])}
+    return {key: value for key, value in fields.items() if value not in (None, [])}
 
 
 def reply(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is read of a response as data, or the error; ``structured`` asks for a form."""
     try:
-        said = read_response(row["given"], structured=row.get("structured", False))
+        message = read_response(row["given"], structured=row.get("structured", False))
     except PromptError as error:
         return _refused(error)
-    return message_data(said)
+    return message_data(message)
 
 
 def message_data(message: Message) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _block(block: dict[str, Any]) -> Any:
     if block.keys() == {"type", "text"} and block["type"] == "text":
         return block["text"]
     if block["type"] == "tool_result" and isinstance(block.get("content"), list):
-        return {**as_json(block), "content": [_block(one) for one in block["content"]]}
+        return {**as_json(block), "content": [_block(inner) for inner in block["content"]]}
     return as_json(block)
 
 
@@ -156,7 +156,11 @@ def _fields(value: Any) -> dict[str, Any]:
     fields = [field for field in attrs.fields(type(value)) if field.name != "at"]
     held = {field.name: getattr(value, field.name) for field in fields}
     defaults = {field.name: field.default for field in fields}
-    return {name: as_json(one) for name, one in held.items() if one != defaults[name]}
+    return {
+        name: as_json(field_value)
+        for name, field_value in held.items()
+        if field_value != defaults[name]
+    }
 
 
 def as_json(value: Any) -> Any:
@@ -165,9 +169,9 @@ def as_json(value: Any) -> Any:
         return {"$base64": base64.b64encode(value).decode()}
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, Any]", value)
-        return {key: as_json(one) for key, one in entries.items()}
+        return {key: as_json(inner) for key, inner in entries.items()}
     if isinstance(value, list | tuple):
-        return [as_json(one) for one in cast("list[Any]", value)]
+        return [as_json(inner) for inner in cast("list[Any]", value)]
     return value
 
 
@@ -177,24 +181,24 @@ def difference(expected: object, actual: object) -> str:
     return "\n".join(difflib.unified_diff(before, after, "table", "package", lineterm="", n=4))
 
 
-def shown(value: Any, indent: int = 0, room: int = WIDTH) -> str:
+def shown(value: Any, indent: int = 0, free_width: int = WIDTH) -> str:
     """Return JSON text as the tables have it: as much in a line as fits, brackets close at once."""
     line = json.dumps(value)
-    if len(line) <= room or not isinstance(value, dict | list) or not value:
+    if len(line) <= free_width or not isinstance(value, dict | list) or not value:
         return line
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return f"{opening}{_filled([*_items(value, indent + 2)], indent + 2)}{closing}"
 
 
 def _items(value: Any, indent: int) -> Iterator[str]:
-    room = WIDTH - indent - 4
+    free_width = WIDTH - indent - 4
     if isinstance(value, list):
         for item in value:
-            yield shown(item, indent, room)
+            yield shown(item, indent, free_width)
     else:
         for key, item in cast("dict[str, Any]", value).items():
             head = f"{json.dumps(key)}: "
-            yield head + shown(item, indent, room - len(head))
+            yield head + shown(item, indent, free_width - len(head))
 
 
 def _filled(items: list[str], indent: int) -> str:
