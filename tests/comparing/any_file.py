@@ -50,5 +50,5 @@ def lines_in_file(file: PromptFile) -> set[str]:
     parts = [part for entry in file.entries for part in entry.parts]
     lines = {f"{name}: {line}" for name, line in file.header}
     lines |= {f"──▶ {entry.title}" for entry in file.entries}
-    lines |= {part.mark for part in parts}
+    lines |= {part.sign for part in parts}
     return (lines | {line for part in parts for line in part.text.split("\n")}) - {""}

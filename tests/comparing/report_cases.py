@@ -26,17 +26,17 @@ from tests.comparing.difference_cases import ENTRIES, HEADERS, PARTS, TEXTS, fil
 from tests.internals import (
     FileEntry,
     PromptFile,
-    alias,
     aligned,
     by_occurrence,
     changed_words,
-    ended,
     hunks,
     in_order,
     increasing,
     is_same_snapshot,
     most_alike,
-    shown,
+    value_bracket,
+    with_brackets,
+    with_end_brackets,
 )
 from tests.reports.compared_pairs import marks, sections, tools, turns
 from tests.reports.request_cases import ALL, result
@@ -288,8 +288,11 @@ TITLES = (
 def escaped() -> object:
     """Return odd texts and names as a snapshot shows them."""
     return {
-        "shown": [[shown(it), shown(it, one_line=True), ended(it)] for it in ODD],
-        "alias": [[alias(it), alias(it, 1), alias(it, 12)] for it in NAMES],
+        "shown": [
+            [with_brackets(it), with_brackets(it, one_line=True), with_end_brackets(it)]
+            for it in ODD
+        ],
+        "alias": [[value_bracket(it), value_bracket(it, 1), value_bracket(it, 12)] for it in NAMES],
         "printable": [
             markdown_of(it) for it in ("`a|1` and `b`; <b> @c #4 www.d.e", "a_b _c_ d", "``")
         ],
@@ -424,12 +427,12 @@ def rows(near: float, far: float) -> object:
             [lambda it: it, lambda it: it.split(" ")[0] if it[0] != "c" else None],
             group=lambda it: it.strip("x")[0],
             text=lambda it: it,
-            near=near,
-            far=far,
+            near_minimum=near,
+            far_minimum=far,
         )
         found[f"{one} {two}{change}"] = " ".join(
             f"{getattr(it, 'before', '-')}{getattr(it, 'after', '-')}"
-            + ("m" if getattr(it, "moved", False) else "")
+            + ("m" if getattr(it, "is_moved", False) else "")
             for it in steps
         )
     return found
@@ -441,7 +444,7 @@ def alike() -> object:
     return {
         "most alike": _pairs(most_alike(texts, texts[::-1])),
         "at least": [
-            _pairs(most_alike(PARTLY, PARTLY_TOO, least=it)) for it in (0.0, 0.4, 0.5, 0.8, 1.0)
+            _pairs(most_alike(PARTLY, PARTLY_TOO, minimum=it)) for it in (0.0, 0.4, 0.5, 0.8, 1.0)
         ],
         "many": _pairs(most_alike(["a", "b", *"c" * 18], [*"b" * 18, "b", "a"])),
         "too many": _pairs(most_alike(["a", "b", *"c" * 18], [*"b" * 19, "b", "a"])[:3]),

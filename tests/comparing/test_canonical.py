@@ -18,13 +18,13 @@ from tests.internals import (
     FileEntry,
     FilePart,
     ShownTexts,
-    alias,
     controls,
     invisible,
     parse,
     prompt_file,
     schema_text,
     serialise,
+    value_bracket,
 )
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.searching import examples, with_each
@@ -182,7 +182,7 @@ def test_volatiles_by_label(days: tuple[str, ...]) -> None:
 def test_labels_are_told_from_signs(label: str) -> None:
     """A label that could be read as another sign is a JSON string."""
     text = first_text(System(Text(Volatile("x", label=label))))
-    assert (alias(label), True) == (text, text.startswith('⟦"'))
+    assert (value_bracket(label), True) == (text, text.startswith('⟦"'))
 
 
 def test_volatiles_anywhere() -> None:
@@ -385,9 +385,9 @@ def test_a_mark_names_the_section_of_the_text_below() -> None:
     )
     entry = prompt_file(render(System(rules, "Today."))).entries[0]
     assert ["rules", "rules/tone/style", "rules/tone, continued", "rules, continued"] == [
-        part.mark.removeprefix("─▷ ") for part in entry.parts[:-1]
+        part.sign.removeprefix("─▷ ") for part in entry.parts[:-1]
     ]
-    assert "─▷ (no section)" == entry.parts[-1].mark
+    assert "─▷ (no section)" == entry.parts[-1].sign
 
 
 # What is sent.
@@ -494,7 +494,7 @@ def test_a_mark_behind_the_fence_of_a_target_is_shown() -> None:
     """The end of the fence stands in the block, too, and the mark is after it."""
     tree = Timeline(System("s"), User("q"), Developer("Be brief.", cache=True), User("So?"))
     entry = prompt_file(render(tree, model="claude-sonnet-4-5")).entries[2]
-    assert ["Be brief.", "─⚑ cache"] == [part.mark or part.text for part in entry.parts]
+    assert ["Be brief.", "─⚑ cache"] == [part.sign or part.text for part in entry.parts]
 
 
 def test_what_is_not_sent() -> None:
@@ -503,7 +503,7 @@ def test_what_is_not_sent() -> None:
     tree = Timeline(System("s", cache=True), User("q", video))
     entries = prompt_file(render(tree, model="gpt-5")).entries
     assert ["─⚑ cache, not sent", "─■ video 3 B sha256:709e80c88487, not sent"] == [
-        entry.parts[-1].mark for entry in entries
+        entry.parts[-1].sign for entry in entries
     ]
 
 
@@ -520,7 +520,7 @@ def test_a_document_that_is_sent_as_text() -> None:
         (("", "See."), (mark, ""), ("─■ text", "Sum up.")),
         (("", "Here:"), (mark, "")),
         ((mark, ""), ("─■ text", "So?")),
-    ] == [tuple((part.mark, part.text) for part in it.parts) for it in (first, result, last)]
+    ] == [tuple((part.sign, part.text) for part in it.parts) for it in (first, result, last)]
 
 
 def test_names_that_are_not_sent() -> None:
@@ -571,7 +571,7 @@ def test_ids_as_sent() -> None:
     """A call whose id a target changes shows both, and so does its result."""
     tree = Timeline(User("q"), Assistant(ToolUse("f", {}, id="fc.1")), ToolMessage("fc.1", "x"))
     _, call, result = prompt_file(render(tree, provider="anthropic")).entries
-    assert call.parts[0].mark == "─■ call f fc.1, id sent as fc_1"
+    assert call.parts[0].sign == "─■ call f fc.1, id sent as fc_1"
     assert str(result.title) == "tool f fc.1 as user, id sent as fc_1"
 
 
@@ -630,4 +630,4 @@ def test_two_blocks_in_a_fence_of_each() -> None:
         ("─⚑ cache", ""),
         ("─■ added for the target", "<developer>"),
         ("─■ text", "b"),
-    ] == [(part.mark, part.text) for part in file.entries[1].parts]
+    ] == [(part.sign, part.text) for part in file.entries[1].parts]

@@ -138,7 +138,7 @@ def test_text_around_a_section_is_stored_once() -> None:
     entry = FileEntry("system", (changed, *full.entries[0].parts[1:]))
     (entry,) = difference(base, attrs.evolve(full, entries=(entry,))).entries
     names = ["─▷ rules", *(f"─= system > {name}" for name in ("rules/tone", "rules, continued"))]
-    assert [part.mark for part in entry.parts][:3] == names
+    assert [part.sign for part in entry.parts][:3] == names
 
 
 @examples(300)
