@@ -101,7 +101,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                 "line": 10,
                 "column": 29,
                 "rule": "PD101",
-                "message": "an f-string puts `plan` into an instruction, whatever its text is",
+                "message": "an f-string makes the text of `plan` an instruction",
                 "fix": "write Value(plan) next to the text",
                 "inputs": [],
             }
@@ -118,8 +118,8 @@ def test_annotations(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     main(["check", "a,b%.py", "--format", "github"])
     assert capsys.readouterr().out.splitlines()[0] == (
-        "::error file=a%2Cb%25.py,line=2,col=18,title=PD101::an f-string puts `x` into an "
-        "instruction, whatever its text is; write Value(x) next to the text"
+        "::error file=a%2Cb%25.py,line=2,col=18,title=PD101::an f-string makes the text of "
+        "`x` an instruction; write Value(x) next to the text"
     )
 
 
@@ -149,13 +149,13 @@ BROKEN, TITLE, MARK, GPT, CLAUDE, BUILT, TWICE = (
     "odd.py:3: PD002 the prompt cannot be rendered: ValueError: x; correct its code\n",
     "two.py:3: PD104 section a: it has a title but no content; correct it, or name the rule "
     "in a comment\n",
-    "two.py:3: PD205 '{{ x }}' is sent as it is: a string is not a template; write "
+    "two.py:3: PD205 '{{ x }}' is sent unchanged: a string is not a template; write "
     "Template.from_string(...), or Value(...) there\n",
     "two.py:5: PD210 video block is not sent to gpt-5: the target takes no such block in a user "
     "message; write it as text, or use another model\n",
     "two.py:5: PD210 video block is not sent to claude-sonnet-4-5: the target takes no such block "
     "in a user message; write it as text, or use another model\n",
-    "two.py:5:28: PD101 an f-string puts `plan` into an instruction, whatever its text is; write "
+    "two.py:5:28: PD101 an f-string makes the text of `plan` an instruction; write "
     "Value(plan) next to the text\n",
     "two.py:6: PD002 the prompt cannot be rendered: the id 'a' is used twice in one Timeline; two "
     "parts on this line have this id: rename one of them\n",

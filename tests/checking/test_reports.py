@@ -66,18 +66,18 @@ def h(x): Developer(f"{x}", "x %s" % x)
 def test_code_and_prompts_of_two_files(looked: Looked) -> None:
     """What is found in the code hides what is found in the prompt at its line, in no other file."""
     assert [
-        "a.py:3:31: PD101 an f-string puts `x` into an instruction, whatever its text is",
+        "a.py:3:31: PD101 an f-string makes the text of `x` an instruction",
         "a.py:3:40: PD104 two sibling sections have the id 'a', the other in line 3",
         "a.py:6:9: PD105 a string on a line of its own is not sent",
-        "a.py:7: PD205 '{{ x }}' is sent as it is: a string is not a template",
+        "a.py:7: PD205 '{{ x }}' is sent unchanged: a string is not a template",
         "a.py:7:25: PD102 time.time() changes the instruction in each request, so it is never "
         "read from a cache",
         "a.py:9:9: PD105 a string on a line of its own is not sent",
         "a.py:10: PD104 section c: it has a title but no content",
         "b.py:3: PD104 section a: it has a title but no content",
-        "b.py:3: PD205 '{{ y }}' is sent as it is: a string is not a template",
-        "b.py:7:21: PD101 an f-string puts `x` into an instruction, whatever its text is",
-        "b.py:7:29: PD101 % puts `x` into an instruction, whatever its text is",
+        "b.py:3: PD205 '{{ y }}' is sent unchanged: a string is not a template",
+        "b.py:7:21: PD101 an f-string makes the text of `x` an instruction",
+        "b.py:7:29: PD101 % makes the text of `x` an instruction",
         "3 files and 2 prompts checked, 11 findings",
     ] == looked({"b.py": IN_B, "a.py": IN_A, "sub/none.py": "x = 1"}, "a.py", "b.py")
 
@@ -117,7 +117,7 @@ def f(x, y):
     System("# promptdsl: ignore[PD101]", f"{x}")
 """
 CHANGES = "changes the instruction in each request, so it is never read from a cache"
-BUILT = "an f-string puts"
+BUILT = "an f-string makes the text of"
 
 
 def test_comments_beside_each_other(looked: Looked) -> None:
@@ -127,16 +127,16 @@ def test_comments_beside_each_other(looked: Looked) -> None:
         "a.py:6: PD001 the comment ignores PD102, but PD102 has no finding here",
         "a.py:7: PD001 the comment ignores PD102, but PD102 has no finding here",
         f"a.py:12:18: PD102 time.time() {CHANGES}",
-        f"a.py:13:23: PD101 {BUILT} `y` into an instruction, whatever its text is",
-        f"a.py:23:9: PD101 {BUILT} `x` into an instruction, whatever its text is",
+        f"a.py:13:23: PD101 {BUILT} `y` an instruction",
+        f"a.py:23:9: PD101 {BUILT} `x` an instruction",
         "a.py:25: PD001 the comment ignores PD101, but PD101 has no finding here",
-        f"a.py:26:16: PD101 {BUILT} `y` into an instruction, whatever its text is",
+        f"a.py:26:16: PD101 {BUILT} `y` an instruction",
         "a.py:27: PD001 'PD1' in the comment is not a rule",
         "a.py:27: PD001 'PD999' in the comment is not a rule",
         "a.py:28: PD001 the comment names no rule",
         "a.py:29: PD001 the comment names no rule",
         "a.py:30: PD001 the comment ignores PD102, but PD102 has no finding here",
-        f"a.py:32:42: PD101 {BUILT} `x` into an instruction, whatever its text is",
+        f"a.py:32:42: PD101 {BUILT} `x` an instruction",
         "1 file and 0 prompts checked, 14 findings",
     ] == looked({"a.py": COMMENTS})
 
@@ -226,8 +226,8 @@ def test_files_that_are_passed_over(looked: Looked) -> None:
         "d.py": "(",
     }
     assert [
-        f"b.py:2:18: PD101 {BUILT} `x` into an instruction, whatever its text is",
-        f"z.py:2:18: PD101 {BUILT} `x` into an instruction, whatever its text is",
+        f"b.py:2:18: PD101 {BUILT} `x` an instruction",
+        f"z.py:2:18: PD101 {BUILT} `x` an instruction",
         "3 files and 0 prompts checked, 2 findings",
         "c.py: invalid syntax (line 2)",
         "y.py: '(' was never closed (line 1)",
