@@ -118,7 +118,7 @@ def test_a_nursery_that_dies(project: Path) -> None:
         running.wait(has_page)
         os.kill(child_of(running, kind="nursery"), signal.SIGKILL)
         what = running.wait(has_error)["error"]["what"]
-        assert "the process from which prompts are started ended" == what
+        assert "the process that starts the processes of prompts has ended" == what
         since = len(running.states)
         (project / "support.py").write_text(SUPPORT.replace("kind", "brief"))
         assert "Be brief." in running.shown(has_page, since)
