@@ -84,7 +84,7 @@ PAGE = """\
 <div><dt><kbd>c</kbd></dt><dd>clear the filters</dd></div>
 <div><dt><kbd>?</kbd></dt><dd>this list</dd></div>
 </dl>
-<p>The address of this page keeps the filters and the change you are at: send it on.</p>
+<p>The address of this page includes the filters and the current change, so you can share it.</p>
 <button type="button" data-does="close">Close</button>
 </dialog>
 <script>{script}</script>
@@ -93,7 +93,7 @@ PAGE = """\
 """
 LONGEST = 60
 """The maximum number of characters of an option of a filter."""
-ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt is gone.</p>"}
+ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt was removed.</p>"}
 """The sentence on a prompt that is only in one of the two versions, by its status."""
 NO_MODEL = "none"
 """What the header of a snapshot says if there is no model."""
@@ -211,7 +211,7 @@ def _prompt(
     if prompt.problem:
         facts += f"<p class=problem>{_text(prompt.problem)}</p>"
     if prompt.was:
-        facts += f"<p>It was <code>{_line(prompt.was)}</code>.</p>"
+        facts += f"<p>It was named <code>{_line(prompt.was)}</code>.</p>"
     badge = f"<span class=model>{model}</span> " if model != NO_MODEL else ""
     links = (
         f'<details class=shared data-group="g{index}" data-kind="{group.change.kind}" '
@@ -307,7 +307,7 @@ def _bars(prompt: PromptComparison) -> str:
     unit = 100 / max(before, after)
     unit_name = "token" if before == 1 else "tokens"
     words = f"{before:,} {unit_name} before, {after:,} after"
-    words += f", of which {cached:,} come from the cache" if cached else ""
+    words += f", {cached:,} of them from the cache" if cached else ""
     label = f"about {words}" if not tokens.is_exact else words
     bars = _bar("before", 0, before * unit, 0) + _bar("cached", 0, cached * unit, 6)
     bars += _bar("after", cached * unit, (after - cached) * unit, 6)

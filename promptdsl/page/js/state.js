@@ -1,4 +1,4 @@
-// What the reader has chosen. It is in the address, so a reload or a link shows the same.
+// What the reader has chosen. It is in the address of the page, so a reload or a link shows it again.
 
 /**
  * @typedef {object} Point a piece of a text that the reader points at
@@ -12,7 +12,7 @@
 export const state = {
   prompt: 0,
   request: 0,
-  /** "" is the tab that says most. */
+  /** "" means the tab that `chosenTab` chooses. */
   tab: "",
   target: "",
   query: "",
@@ -44,7 +44,7 @@ export function readAddress(hash) {
 
 let isWriting = false;
 
-/** Write the address, once for all changes of a moment. */
+/** Write the address, once for changes that come together. */
 export function writeAddress() {
   if (isWriting) return;
   isWriting = true;
@@ -74,9 +74,9 @@ export function isInPart({ turn, address }) {
   return state.part !== "" && (turn === state.part || `${address}/`.startsWith(`${state.part}/`));
 }
 
-/** @param {Point|null} one @param {Point|null} other */
-export function isSamePoint(one, other) {
-  if (one === null || other === null) return one === other;
-  return one.message === other.message && one.block === other.block && one.inner === other.inner
-    && one.start === other.start && one.end === other.end;
+/** @param {Point|null} first @param {Point|null} second */
+export function isSamePoint(first, second) {
+  if (first === null || second === null) return first === second;
+  return first.message === second.message && first.block === second.block && first.inner === second.inner
+    && first.start === second.start && first.end === second.end;
 }
