@@ -284,7 +284,7 @@ class RowRenderer:
     def __getstate__(self) -> dict[str, object]:
         left_out = ("parameters", "trial", "_modules")
         return {
-            **{key: value for key, value in vars(self).items() if key not in left_out},
+            **{key: attribute for key, attribute in vars(self).items() if key not in left_out},
             "_noted": {},
             "_reported": {},
         }

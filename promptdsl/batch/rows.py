@@ -46,8 +46,8 @@ class TableRow(NamedTuple):
 
 def numbered(rows: Iterable[Mapping[str, object] | TableRow]) -> Iterator[TableRow]:
     """Yield rows with their numbers; a :class:`TableRow` keeps its number."""
-    for number, row in enumerate(rows, start=1):
-        yield row if isinstance(row, TableRow) else TableRow(number, "", row)
+    for row_number, row in enumerate(rows, start=1):
+        yield row if isinstance(row, TableRow) else TableRow(row_number, "", row)
 
 
 class RowReader:
@@ -79,14 +79,14 @@ class RowReader:
                 next(rows, None)
 
     def __iter__(self) -> Iterator[TableRow]:
-        number = 0
+        row_number = 0
         for index, path in enumerate(self.paths):
-            before = number
+            rows_before = row_number
             for location, cells, problem, is_csv in self._read(index):
-                number += 1
+                row_number += 1
                 self.names.update(cells)
-                yield TableRow(number, f"{path}:{location}", cells, problem, is_csv)
-            if number == before:
+                yield TableRow(row_number, f"{path}:{location}", cells, problem, is_csv)
+            if row_number == rows_before:
                 self.empty.append(path)
         self.share = 1.0
 

@@ -70,7 +70,7 @@ class Service:
 
     def line_of(self, id: str, body: str) -> bytes:
         """Return a line of a request file; ``body`` is the JSON text of the body."""
-        constant_keys = "".join(f'"{key}":"{value}",' for key, value in self.line.items())
+        constant_keys = "".join(f'"{key}":"{constant}",' for key, constant in self.line.items())
         # Messages are one JSON text. As objects, Arrow would give each the keys of all, with null.
         body = json.dumps(body, ensure_ascii=False) if self.name == MESSAGES else body
         return f'{{"{self.id}":"{id}",{constant_keys}"{self.body}":{body}}}\n'.encode()

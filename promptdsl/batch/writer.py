@@ -111,7 +111,7 @@ class BatchWriter:
             id = self._id_cell(result)
             if id is not None:
                 row["id"] = id
-            why = {key: value for key, value in problem._asdict().items() if value}
+            why = {key: detail for key, detail in problem._asdict().items() if detail}
             self._write(ERRORS, {**row, **why})
         elif result.losses or result.hints:
             self.lossy += bool(result.losses)

@@ -225,18 +225,19 @@ class Constants:
 
     def _variable_named(self, name: str, scope: Scope, *, is_annotated: bool = False) -> str:
         for depth, function in enumerate(scope):
-            values = self._names_of(function).get(name)
+            assigned_nodes = self._names_of(function).get(name)
             if isinstance(function, _FUNCTIONS) and name in (parameters := _parameters(function)):
                 # The calls of private and nested functions in this file may pass constants.
                 function_name = getattr(function, "name", "")
                 is_private = function_name.startswith("_") and function_name != "__init__"
-                if values or is_private or len(scope) > depth + 2 or name in ("self", "cls"):
+                is_nested = len(scope) > depth + 2
+                if assigned_nodes or is_private or is_nested or name in ("self", "cls"):
                     return ""
                 return name if _may_be_text(*parameters[name], is_annotated=is_annotated) else ""
-            if values is not None:
+            if assigned_nodes is not None:
                 if (function, name) not in self._variables:
                     self._variables[function, name] = ""
-                    if all(self.variable(assigned, scope[depth:]) for assigned in values):
+                    if all(self.variable(assigned, scope[depth:]) for assigned in assigned_nodes):
                         self._variables[function, name] = name
                 return self._variables[function, name]
         return ""

@@ -269,16 +269,20 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
         before,
         after,
         [
-            lambda entry: (entry.title, entry.content),
-            lambda entry: (entry.title.kind, entry.content),
-            lambda entry: (
-                entry.title.kind if entry.title.kind in ("system", "tools", "output") else None
+            lambda named_entry: (named_entry.title, named_entry.content),
+            lambda named_entry: (named_entry.title.kind, named_entry.content),
+            lambda named_entry: (
+                named_entry.title.kind
+                if named_entry.title.kind in ("system", "tools", "output")
+                else None
             ),
         ],
-        group=lambda entry: entry.title.first_word,
-        text=lambda entry: entry.text,
+        group=lambda named_entry: named_entry.title.first_word,
+        text=lambda named_entry: named_entry.text,
     )
-    old_names, new_names = ([entry.name for entry in entries] for entries in (before, after))
+    old_names, new_names = (
+        [named_entry.name for named_entry in entries] for entries in (before, after)
+    )
     entry_changes: list[Change] = []
     origins: Origins = {}
     for step in steps:

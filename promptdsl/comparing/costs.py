@@ -92,8 +92,8 @@ def tokens_of(before: PromptFile, after: PromptFile, counted: int) -> TokenShift
     if before.total is None or after.total is None:
         # A snapshot has no volatile values. So those of the other prompt do not count, either.
         return TokenShift(before_rounded, after_rounded, label, False, counted, old_label)
-    added = counted if old_label else after.total - before.total
-    return TokenShift(before.total, after.total, label, True, added, old_label)
+    added_tokens = counted if old_label else after.total - before.total
+    return TokenShift(before.total, after.total, label, True, added_tokens, old_label)
 
 
 def total_of(file: PromptFile) -> int | None:
@@ -390,7 +390,7 @@ class ComparedTexts:
         """Compare two snapshots."""
         # The order of a cache is that of a snapshot: tools, answer, system, messages.
         texts, new_texts = (
-            [text for entry in named_entries(file) for text in _texts_of(entry)]
+            [text for named_entry in named_entries(file) for text in _texts_of(named_entry)]
             for file in (before, after)
         )
         model, provider = target_of(after)

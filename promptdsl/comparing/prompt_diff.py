@@ -251,7 +251,7 @@ class InputShift:
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the fields as JSON data, without the value of an input that is absent."""
         row = {"kind": self.kind, "name": self.name, "before": self.before, "after": self.after}
-        return {key: value for key, value in row.items() if value is not ABSENT}
+        return {key: field for key, field in row.items() if field is not ABSENT}
 
     def __str__(self) -> str:
         name = (

@@ -68,15 +68,15 @@ def rows_of(change: Change) -> Iterator[Row]:
     sign, _, rest = text.partition("\n")
     if change.kind in ("added", "removed") and rest and sign.startswith((TEXT, WITHIN)):
         change = attrs.evolve(change, before=change.before and rest, after=change.after and rest)
-    for hunk_index, (equal, removed, added) in enumerate(hunks_of(change)):
-        is_last = not (removed or added)
-        yield from _equal(equal, is_first=not hunk_index, is_last=is_last)
-        yield from _replaced(removed, added)
+    for hunk_index, (equal_lines, removed_lines, added_lines) in enumerate(hunks_of(change)):
+        is_last = not (removed_lines or added_lines)
+        yield from _equal(equal_lines, is_first=not hunk_index, is_last=is_last)
+        yield from _replaced(removed_lines, added_lines)
 
 
-def _equal(equal: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Row]:
+def _equal(equal_lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Row]:
     """Yield the equal lines next to changes, and for the lines farther away their number."""
-    lines = [*equal]
+    lines = [*equal_lines]
     head = lines[: 0 if is_first else CONTEXT]
     rest = lines[len(head) :]
     tail = rest[len(rest) if is_last else -CONTEXT :]
@@ -117,13 +117,14 @@ def changed_words(old: str, new: str) -> tuple[WordHunk, ...]:
     first, second = (re.findall(r"\w+|\s+|[^\w\s]", line[start:]) for line in (old, new))
     words: list[WordHunk] = []
     for hunk in hunks(first, second):
-        equal, removed, added = map("".join, hunk)
-        if words and equal.isspace() and (removed or added):
+        equal_text, removed_text, added_text = map("".join, hunk)
+        if words and equal_text.isspace() and (removed_text or added_text):
             # Two changes with only blanks between them are one change.
             last = words.pop()
-            removed, added = last.removed + equal + removed, last.added + equal + added
-            equal = last.equal
-        words.append(WordHunk(equal, removed, added))
+            removed_text = last.removed + equal_text + removed_text
+            added_text = last.added + equal_text + added_text
+            equal_text = last.equal
+        words.append(WordHunk(equal_text, removed_text, added_text))
     if sum(len(hunk.equal) for hunk in words) < ALIKE * (max(len(old), len(new)) - start):
         return ()
     first_hunk = WordHunk(old[:start] + words[0].equal, *words[0][1:])
@@ -587,14 +588,14 @@ def _script(name: str) -> str:
 def _with_signs(words: Sequence[WordHunk]) -> str:
     """Return a line with its changed words as ``[-old-]{+new+}``, and few of the equal words."""
     text = ""
-    for hunk_index, (equal, removed, added) in enumerate(words):
-        head = equal[:AROUND] if hunk_index else ""
-        tail = equal[-AROUND:] if removed or added else ""
-        is_short = len(equal) <= len(head) + len(tail) + 1
-        equal_text = equal if is_short else f"{head}…{tail}"
+    for hunk_index, (full_text, removed_text, added_text) in enumerate(words):
+        head = full_text[:AROUND] if hunk_index else ""
+        tail = full_text[-AROUND:] if removed_text or added_text else ""
+        is_short = len(full_text) <= len(head) + len(tail) + 1
+        equal_text = full_text if is_short else f"{head}…{tail}"
         text += equal_text
-        if removed:
-            text += f"[-{removed}-]"
-        if added:
-            text += f"{{+{added}+}}"
+        if removed_text:
+            text += f"[-{removed_text}-]"
+        if added_text:
+            text += f"{{+{added_text}+}}"
     return text
