@@ -231,8 +231,8 @@ def entries(dialect: Dialect) -> list[Json]:
         "form_called": call,
     }
     return [
-        {"row": n, "input": f"rows.jsonl:{n}", "id": id, **entry}
-        for n, (id, entry) in enumerate(found.items(), start=1)
+        {"row": n, "input": f"rows.jsonl:{n}", "id": id, **answer}
+        for n, (id, answer) in enumerate(found.items(), start=1)
     ]
 
 
@@ -331,10 +331,10 @@ NO_ANSWER = {"custom_id": "other", "response": {"body": {"choices": []}}}
 
 def refused(*files: str) -> str:
     """Return why the command refuses to read results; it writes nothing then."""
-    with redirect_stderr(StringIO()) as told:
+    with redirect_stderr(StringIO()) as stderr:
         assert 2 == read(*files)
     assert [] == [*Path().glob("answers*")]
-    return told.getvalue().removeprefix("promptdsl batch read: error: ").removesuffix("\n")
+    return stderr.getvalue().removeprefix("promptdsl batch read: error: ").removesuffix("\n")
 
 
 def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -493,7 +493,7 @@ def test_answers_that_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     note = "r.jsonl:1 is left out: r.jsonl:3 has a result for plain, too\n"
     assert note == capsys.readouterr().err
     found = [json.loads(line) for line in Path("answers.jsonl").read_text("utf-8").splitlines()]
-    assert ["2", "3"] == [entry["text"] for entry in found]
+    assert ["2", "3"] == [answer["text"] for answer in found]
     notes: list[str] = []
     assert 2 == len([*read_results(["r.jsonl", "r.jsonl"], "out", notes=notes)])
     assert 3 == len(notes)
@@ -508,8 +508,8 @@ def test_the_last_of_two_errors_counts() -> None:
     )
     yes = spoken(CHAT, "other", "Yes.")
     assert 1 == read(written("r.jsonl", [first, yes]), written("s.jsonl", [second]))
-    entry = json.loads(Path("answers.jsonl").read_text("utf-8").splitlines()[0])
-    assert ("plain", "Out of credit.") == (entry["id"], entry["error"])
+    answer = json.loads(Path("answers.jsonl").read_text("utf-8").splitlines()[0])
+    assert ("plain", "Out of credit.") == (answer["id"], answer["error"])
 
 
 def test_two_schemas_of_one_batch() -> None:
@@ -707,12 +707,12 @@ def test_columns_that_no_table_has() -> None:
     """Of two columns that are nowhere the first by name is told, and nothing is written."""
     make("openai", PLAIN)
     written("r.jsonl", [spoken(CHAT, row["id"], "Yes.") for row in PLAIN])
-    with redirect_stderr(StringIO()) as told:
+    with redirect_stderr(StringIO()) as stderr:
         code = main(
             ["batch", "read", "r.jsonl", "--batch", "out", "--columns", "id,z,y", "--output", "n"]
         )
     problem = "promptdsl batch read: error: there is no column 'y' in rows.jsonl\n"
-    assert (2, problem, False) == (code, told.getvalue(), Path("n").exists())
+    assert (2, problem, False) == (code, stderr.getvalue(), Path("n").exists())
 
 
 ORDER: list[tuple[str, Json, str]] = [
@@ -758,8 +758,8 @@ def test_a_schema_that_cannot_be_used(schema: Any) -> None:
     """A schema that no answer can be checked against is an error of the rows that have it."""
     make("openai", [{"id": "plain"}, {"id": "other", "form": "city"}])
     path = Path("out/schemas.jsonl")
-    entry = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({**entry, "schema": schema}) + "\n", "utf-8")
+    answer = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**answer, "schema": schema}) + "\n", "utf-8")
     rows = [spoken(CHAT, "plain", "Yes."), spoken(CHAT, "other", '{"city": "Rome"}')]
     assert 1 == read(written("r.jsonl", rows))
     first, second = map(json.loads, Path("answers.jsonl").read_text("utf-8").splitlines())
@@ -790,7 +790,7 @@ def test_files() -> None:
     make("openai", PLAIN)
     problem = refused("nowhere.jsonl")
     written("answers.jsonl", "Mine.")
-    with redirect_stderr(StringIO()) as told:
+    with redirect_stderr(StringIO()) as stderr:
         assert 2 == read(written("r.jsonl", []))
     assert (
         "cannot read nowhere.jsonl: No such file or directory",
@@ -799,7 +799,7 @@ def test_files() -> None:
         [Path("answers.jsonl")],
     ) == (
         problem,
-        told.getvalue(),
+        stderr.getvalue(),
         Path("answers.jsonl").read_text("utf-8"),
         [*Path().glob("answers*")],
     )

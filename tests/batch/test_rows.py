@@ -252,9 +252,9 @@ def test_a_table_of_another_file_system(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a\n1\n2\n", "utf-8")
     for name in ("rows.jsonl", "rows.csv", path.rpartition("/")[2]):
         address = (tmp_path / name).as_uri()
-        here, there = [*RowReader([str(tmp_path / name)])], [*RowReader([address])]
-        assert [row.cells for row in here] == [row.cells for row in there]
-        assert f"{address}:{here[1].location.rpartition(':')[2]}" == there[1].location
+        problem_of_file, there = [*RowReader([str(tmp_path / name)])], [*RowReader([address])]
+        assert [row.cells for row in problem_of_file] == [row.cells for row in there]
+        assert f"{address}:{problem_of_file[1].location.rpartition(':')[2]}" == there[1].location
 
 
 @pytest.mark.parametrize(
@@ -276,9 +276,9 @@ def test_a_wrong_first_line_at_an_address(tmp_path: Path, line: str) -> None:
     pytest.importorskip("pyarrow", reason="needs pyarrow")
     path = tmp_path / "rows.csv"
     path.write_bytes(f"{line}\n1\n".encode(errors="surrogateescape"))
-    here = raised(DataError, lambda: RowReader([str(path)])).what
+    problem_of_file = raised(DataError, lambda: RowReader([str(path)])).what
     there = raised(DataError, lambda: RowReader([path.as_uri()])).what
-    assert here.replace(str(path), path.as_uri()) == there
+    assert problem_of_file.replace(str(path), path.as_uri()) == there
 
 
 def test_two_tables_of_parquet_and_one_of_lines(tmp_path: Path) -> None:

@@ -28,13 +28,13 @@ def templated(question: str, name: str = "") -> Timeline:
 def used(names: list[str], changes: dict[int, str] | None = None) -> list[str]:
     """Return the files that each row used first; before some rows a file is changed."""
     renderer = RowRenderer(templated, model="gpt-5")
-    told = []
+    used_files = []
     for number, name in enumerate(names):
         if changes and number in changes:
             Path(changes[number]).write_text(f"New {number}.", "utf-8")
         [result] = renderer([{"question": "?", "name": name}])
-        told.append(" ".join(os.path.basename(path) for path, _ in result.used))
-    return told
+        used_files.append(" ".join(os.path.basename(path) for path, _ in result.used))
+    return used_files
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_modules_that_rows_load(folder: Folder, monkeypatch: pytest.MonkeyPatch)
         return Timeline(User("Hi.", modules))
 
     renderer = RowRenderer(ask, model="gpt-5")
-    asked = ["", "late_two late_one", "late_one", "colorsys late_three", "late_two"]
+    names_by_row = ["", "late_two late_one", "late_one", "colorsys late_three", "late_two"]
     found = [
         sorted(os.path.basename(path) for path, _ in result.used)
-        for result in renderer([{"modules": names} for names in asked])
+        for result in renderer([{"modules": names} for names in names_by_row])
     ]
     for name in ("late_one", "late_two", "late_three"):
         sys.modules.pop(name)
@@ -214,6 +214,8 @@ def test_a_schema_is_written_again_when_it_was_forgotten(
     assert [*range(len(titles) + 1)][:stop] == done
     assert len(titles) == [*write_batch(job(), "out", resume=True)][-1].rows
     entries = folder.entries("schemas.jsonl")
-    assert [*expected] == [entry["schema"]["title"] for entry in entries]
-    names = {entry["name"]: entry["schema"]["title"] for entry in entries}
-    assert [*titles] == [names[entry["schema"]] for entry in folder.entries("ids.jsonl")]
+    assert [*expected] == [journal_line["schema"]["title"] for journal_line in entries]
+    names = {journal_line["name"]: journal_line["schema"]["title"] for journal_line in entries}
+    assert [*titles] == [
+        names[journal_line["schema"]] for journal_line in folder.entries("ids.jsonl")
+    ]

@@ -35,7 +35,7 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "expected_text"),
     [
         ("shop.py:support --select PD1", 1, "1 file and 1 prompt checked, 1 finding"),
         ("shop.py:support --ignore PD1,PD202", 0, "1 file and 1 prompt checked, 0 findings"),
@@ -60,13 +60,15 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
         ("wrong.py shop.py", 1, "not checked: wrong.py: '(' was never closed (line 2)"),
     ],
 )
-def test_calls(arguments: str, code: int, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_calls(
+    arguments: str, code: int, expected_text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A call has its exit code, and says what was looked at or what is wrong with it."""
     Path("empty").mkdir()
     Path("notes.ipynb").write_text("{}", "utf-8")
     Path("wrong.py").write_text("import promptdsl\n(", "utf-8")
     assert code == main(["check", *arguments.split()])
-    assert told in "".join(capsys.readouterr())
+    assert expected_text in "".join(capsys.readouterr())
 
 
 def test_every_target_is_looked_at(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:

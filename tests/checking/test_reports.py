@@ -13,7 +13,7 @@ from tests.errors import raised
 Looked = Callable[..., list[str]]
 
 
-def told(checker: Checker) -> list[str]:
+def report_lines(checker: Checker) -> list[str]:
     """Return what a report tells, each finding without its advice."""
     report = checker.report()
     findings = [str(it).partition(";")[0] for it in report.findings]
@@ -35,7 +35,7 @@ def looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Looked:
             names: dict[str, Any] = {}
             exec(compile(files[name], str(tmp_path / name), "exec"), names)
             checker.prompt(render(names["prompt"], model="gemini-2.5-pro"))
-        return told(checker)
+        return report_lines(checker)
 
     return looked
 
@@ -212,7 +212,7 @@ def test_a_template_of_an_earlier_call(tmp_path: Path, monkeypatch: pytest.Monke
         "d/x.j2:5: PD103 the template 'three.j2' is not in this folder, above it, or among the "
         "checked files",
         "3 files and 0 prompts checked, 1 finding",
-    ] == told(checker)
+    ] == report_lines(checker)
 
 
 def test_files_that_are_passed_over(looked: Looked) -> None:
@@ -260,10 +260,10 @@ def test_prompts_that_cannot_be_rendered(tmp_path: Path, monkeypatch: pytest.Mon
         "five: PD002 the prompt cannot be rendered: of five",
         "four: PD002 the prompt cannot be rendered: of four",
         "1 file and 6 prompts checked, 5 findings",
-    ] == told(checker)
+    ] == report_lines(checker)
     silent = Checker(CheckSettings(ignore=("PD002", "PD1")))
     silent.failed("one", PromptError("x", fix="y", at=[]))
-    assert ["0 files and 1 prompt checked, 0 findings"] == told(silent)
+    assert ["0 files and 1 prompt checked, 0 findings"] == report_lines(silent)
 
 
 HINTED = """\
