@@ -107,7 +107,7 @@ def is_kept(text: str) -> bool:
     """Return whether a text of a user is in its file, which ends in one line end."""
     rendered = recorded(TextBlock(text))
     written = serialise(prompt_file(rendered))
-    parts = [part for entry in parse(written).entries for part in entry.parts]
+    parts = [part for file_entry in parse(written).entries for part in file_entry.parts]
     texts = "".join(message.text for message in rendered.messages)
     return (texts, "\n", True) == (
         "".join(hidden(part.text) for part in parts),
@@ -202,8 +202,8 @@ def test_volatiles_anywhere() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_length_of_a_volatile(target: dict[str, Any]) -> None:
     """A volatile of any length is the same file, its tokens too; so is an empty one in a text."""
-    news = ("May", "", "\n\n", "It rains. " * 400, "# a\n```\n| b")
-    trees = (Ephemeral("News: ", Volatile(it, label="news"), position="end") for it in news)
+    texts = ("May", "", "\n\n", "It rains. " * 400, "# a\n```\n| b")
+    trees = (Ephemeral("News: ", Volatile(it, label="news"), position="end") for it in texts)
     files = {serialise(prompt_file(render(Timeline(User("q"), tree), **target))) for tree in trees}
     assert 1 == len(files)
 
@@ -383,11 +383,11 @@ def test_a_mark_names_the_section_of_the_text_below() -> None:
     rules = Section(
         "rules", "Refund.", Section("tone", Section("style", "Brief."), "Kind."), "Ask."
     )
-    entry = prompt_file(render(System(rules, "Today."))).entries[0]
+    file_entry = prompt_file(render(System(rules, "Today."))).entries[0]
     assert ["rules", "rules/tone/style", "rules/tone, continued", "rules, continued"] == [
-        part.sign.removeprefix("─▷ ") for part in entry.parts[:-1]
+        part.sign.removeprefix("─▷ ") for part in file_entry.parts[:-1]
     ]
-    assert "─▷ (no section)" == entry.parts[-1].sign
+    assert "─▷ (no section)" == file_entry.parts[-1].sign
 
 
 # What is sent.
@@ -395,7 +395,7 @@ def test_a_mark_names_the_section_of_the_text_below() -> None:
 
 def titles(tree: Timeline, **target: Any) -> list[str]:
     """Return the titles of the messages of a prompt."""
-    return [str(entry.title) for entry in prompt_file(render(tree, **target)).entries]
+    return [str(file_entry.title) for file_entry in prompt_file(render(tree, **target)).entries]
 
 
 HAPPENED = Timeline(
@@ -493,8 +493,8 @@ def test_what_is_added_for_a_target() -> None:
 def test_a_mark_behind_the_fence_of_a_target_is_shown() -> None:
     """The end of the fence stands in the block, too, and the mark is after it."""
     tree = Timeline(System("s"), User("q"), Developer("Be brief.", cache=True), User("So?"))
-    entry = prompt_file(render(tree, model="claude-sonnet-4-5")).entries[2]
-    assert ["Be brief.", "─⚑ cache"] == [part.sign or part.text for part in entry.parts]
+    file_entry = prompt_file(render(tree, model="claude-sonnet-4-5")).entries[2]
+    assert ["Be brief.", "─⚑ cache"] == [part.sign or part.text for part in file_entry.parts]
 
 
 def test_what_is_not_sent() -> None:
@@ -503,7 +503,7 @@ def test_what_is_not_sent() -> None:
     tree = Timeline(System("s", cache=True), User("q", video))
     entries = prompt_file(render(tree, model="gpt-5")).entries
     assert ["─⚑ cache, not sent", "─■ video 3 B sha256:709e80c88487, not sent"] == [
-        entry.parts[-1].sign for entry in entries
+        file_entry.parts[-1].sign for file_entry in entries
     ]
 
 
@@ -525,8 +525,8 @@ def test_a_document_that_is_sent_as_text() -> None:
 
 def test_names_that_are_not_sent() -> None:
     """The name of a speaker or of an answer is told as not sent where the payload has none."""
-    form = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
-    tree = Timeline(User("q", name="ada"), Output(form, name="cited"))
+    schema = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
+    tree = Timeline(User("q", name="ada"), Output(schema, name="cited"))
     assert ["answer cited", "user named ada"] == titles(tree, model="gpt-5")
     gemini = ["answer cited, name not sent", "user named ada, name not sent"]
     assert gemini == titles(tree, model="gemini-2.5-pro")
@@ -554,7 +554,7 @@ def test_an_empty_line_for_a_mark() -> None:
 def test_blank_turns_are_not_sent() -> None:
     """A target leaves out a text of white space alone: it is not the first message."""
     rendered = render(Timeline(User("  "), Assistant("Hi."), User("x")), model="gpt-5")
-    titles = [str(entry.title) for entry in prompt_file(rendered).entries]
+    titles = [str(file_entry.title) for file_entry in prompt_file(rendered).entries]
     added = "user, added for the target"
     assert titles == ["user, not sent", added, "assistant", "user"]
 

@@ -69,11 +69,11 @@ def test_every_changed_line_is_in_the_text(two: tuple[PromptFile, PromptFile]) -
     """
     before, after = two[0], attrs.evolve(two[1], header=two[0].header)
     lines = {*failure_text(before, after).split("\n")}
-    gone, come = (
+    removed_lines, come = (
         lines_in_file(before) - lines_in_file(after),
         lines_in_file(after) - lines_in_file(before),
     )
-    signed = {f"- {line}" for line in gone} | {f"+ {line}" for line in come}
+    signed = {f"- {line}" for line in removed_lines} | {f"+ {line}" for line in come}
     marks = tuple(f"{sign} {mark}" for sign in "-+" for mark in ("─▷", "─■ text"))
     assert [] == [line for line in signed if line not in lines and not line.startswith(marks)]
 
@@ -102,8 +102,10 @@ def test_the_exact_tokens_stand_for_the_rounded_ones() -> None:
 def test_a_changed_section_has_the_line_that_wrote_it() -> None:
     """The path is that from the folder where the tests were started."""
     part = FilePart("─▷ rules", "Be brief.")
-    here = FilePart("─▷ rules", "Be kind.", Source(str(Path.cwd() / "prompts.py"), 12))
-    before, after = (PromptFile((), (FileEntry("system", (it,)),)) for it in (part, here))
+    part_with_source = FilePart("─▷ rules", "Be kind.", Source(str(Path.cwd() / "prompts.py"), 12))
+    before, after = (
+        PromptFile((), (FileEntry("system", (it,)),)) for it in (part, part_with_source)
+    )
     assert failure_text(before, after).split("\n")[2] == "system > rules (prompts.py:12)"
 
 

@@ -34,11 +34,13 @@ def code_with(line: str) -> str:
 def child_of(running: Preview, *, kind: str = "") -> int:
     """Return the process of the child, or of the nursery."""
     server = running.process.pid
-    others = [pid for pid in marked(running.mark) if pid != server]
-    nurseries = [pid for pid in others if "nursery" in command_of(pid) and _parent(pid) == server]
+    child_pids = [pid for pid in marked(running.mark) if pid != server]
+    nurseries = [
+        pid for pid in child_pids if "nursery" in command_of(pid) and _parent(pid) == server
+    ]
     if kind == "nursery":
         return nurseries[0]
-    return next(pid for pid in others if pid not in nurseries)
+    return next(pid for pid in child_pids if pid not in nurseries)
 
 
 def programs_of(running: Preview) -> list[str]:

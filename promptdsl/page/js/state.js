@@ -16,7 +16,8 @@ export const state = {
   tab: "",
   target: "",
   query: "",
-  beside: "",
+  /** The prompt and the request that this request is compared with, such as "0.3". */
+  compared: "",
   /** @type {Point|null} */
   point: null,
   /** The path of the part whose text is marked. */
@@ -32,7 +33,7 @@ export function readAddress(hash) {
   state.tab = words.get("tab") ?? "";
   state.target = words.get("t") ?? "";
   state.query = words.get("q") ?? "";
-  state.beside = words.get("b") ?? "";
+  state.compared = words.get("b") ?? "";
   state.part = words.get("part") ?? "";
   state.isTreeOpen = words.get("tree") !== "0";
   const [message, block, inner, start, end] = (words.get("at") ?? "").split(".");
@@ -56,13 +57,13 @@ export function writeAddress() {
 
 function addressWords() {
   const words = new URLSearchParams();
-  const { prompt, request, tab, target, query, beside, part, point, isTreeOpen } = state;
+  const { prompt, request, tab, target, query, compared, part, point, isTreeOpen } = state;
   if (prompt) words.set("p", String(prompt));
   if (request) words.set("r", String(request));
   if (tab) words.set("tab", tab);
   if (target) words.set("t", target);
   if (query) words.set("q", query);
-  if (beside) words.set("b", beside);
+  if (compared) words.set("b", compared);
   if (part) words.set("part", part);
   if (!isTreeOpen) words.set("tree", "0");
   if (point) words.set("at", [point.message, point.block, point.inner ?? "", point.start, point.end].join("."));

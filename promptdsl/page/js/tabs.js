@@ -30,7 +30,7 @@ export function showTab(parent, context) {
   else if (name === "budgets") parent.replaceChildren(...budgetRows(request));
   else if (name === "settings") parent.replaceChildren(settingRows(request));
   else if (name === "inputs") parent.replaceChildren(element("pre", { tabindex: "0" }, ...shownText(jsonText(request.record?.inputs ?? null))));
-  else parent.replaceChildren(...besideRows(context));
+  else parent.replaceChildren(...comparedRows(context));
   return { mark() {}, close() {} };
 }
 
@@ -178,16 +178,16 @@ function settingRows(request) {
 }
 
 /** Compare the request with another request of the page. @param {Context} context */
-function besideRows({ data, request, choose }) {
+function comparedRows({ data, request, choose }) {
   const options = data.prompts.flatMap((prompt, promptIndex) => prompt.requests.map((_, index) => {
     const value = `${promptIndex}.${index}`;
     const label = prompt.requests.length > 1 ? `${prompt.name}, request ${index + 1}` : prompt.name;
-    return element("option", { value, selected: value === state.beside }, ...shownText(label));
+    return element("option", { value, selected: value === state.compared }, ...shownText(label));
   }));
-  const select = /** @type {HTMLSelectElement} */ (element("select", { change: () => choose({ beside: select.value }) }, element("option", { value: "" }, "choose"), options));
+  const select = /** @type {HTMLSelectElement} */ (element("select", { change: () => choose({ compared: select.value }) }, element("option", { value: "" }, "choose"), options));
   const picker = element("label", {}, "Compare with ", select);
-  const [prompt, index] = state.beside.split(".").map(Number);
-  if (!state.beside || data.prompts[prompt]?.requests[index] === undefined) return [picker];
+  const [prompt, index] = state.compared.split(".").map(Number);
+  if (!state.compared || data.prompts[prompt]?.requests[index] === undefined) return [picker];
   const other = data.request(prompt, index);
   const requests = [request, other];
   const heads = ["", "this", "other"].map(name => element("th", { scope: "col" }, name || element("span", { class: "away" }, "number")));
