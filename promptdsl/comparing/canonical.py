@@ -231,7 +231,7 @@ class FileWriter:
     def turns(self, prompt: SentPrompt) -> Iterator[FileEntry]:
         """Yield the entries of all turns; a merged message has several turns."""
         groundings = _groundings(self.rendered)
-        last_number: int | None = None  # of the last message so far, in the request
+        last_index: int | None = None  # the index of the last message so far, in the request
         for message, blocks in zip(self.rendered.messages, prompt.blocks, strict=True):
             self.tool_names |= {call.id: call.name for call in message.calls}
             results = [block for block in message.content if isinstance(block, ToolResultBlock)]
@@ -240,11 +240,11 @@ class FileWriter:
                 title = EntryTitle(self.turn_title(turn, message.name, results))
                 sent_blocks = [block.sent_block for block in turn.blocks if block.sent_block.role]
                 if sent_blocks:
-                    note = ABOVE if sent_blocks[0].message_index == last_number else ""
+                    note = ABOVE if sent_blocks[0].message_index == last_index else ""
                     title = writer.sent_title(title, sent_blocks[0].role)
                     is_named = message.name in prompt.names
                     title = attrs.evolve(title, is_named=is_named, note=note)
-                    last_number = max(block.message_index for block in sent_blocks)
+                    last_index = max(block.message_index for block in sent_blocks)
                 elif prompt.is_known and turn.is_unsent:
                     title = attrs.evolve(title, note=NOT_SENT)
                 for block in turn.blocks:
@@ -285,7 +285,8 @@ class FileWriter:
 class TurnWriter:
     """Writes the parts of the entry of one turn, block after block, into ``parts``.
 
-    Call :meth:`sent_title` first: it moves the tag around the turn from the blocks to the title.
+    For a turn that is sent, call :meth:`sent_title` first: it moves the tag around the turn from
+    the blocks to the title.
     """
 
     texts: ShownTexts

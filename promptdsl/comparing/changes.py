@@ -106,15 +106,11 @@ class NamedEntry:
         is_tool = file_entry.title.what == "tools"
         for part in file_entry.parts:
             item_index = len(self.parts) + len(self.cache_marks)
+            follows_part = self.item_indices[-1:] == [item_index - 1]
             if part.sign.startswith(CACHE):
-                self.cache_marks.append(
-                    CacheMark(part.sign, part.text, len(self.parts) - 1, item_index)
-                )
-            elif (
-                is_tool
-                and self.item_indices[-1:] == [item_index - 1]
-                and not part.sign.startswith(TOOL)
-            ):
+                cache_mark = CacheMark(part.sign, part.text, len(self.parts) - 1, item_index)
+                self.cache_marks.append(cache_mark)
+            elif is_tool and follows_part and not part.sign.startswith(TOOL):
                 # The schema of a tool is compared with its description, as one part.
                 tool = self.parts[-1]
                 text = "\n".join(filter(None, (tool.text, _lines(part))))
@@ -128,11 +124,8 @@ class NamedEntry:
 
     def location(self, part_index: int) -> Location:
         """Return the location of a part: that of the entry for -1, or for a part without a name."""
-        return (
-            (self.name, self.names[part_index])
-            if part_index >= 0 and self.names[part_index]
-            else (self.name,)
-        )
+        name = self.names[part_index] if part_index >= 0 else ""
+        return (self.name, name) if name else (self.name,)
 
     def position(self, part_index: int) -> Position:
         """Return the position of a part: the indices of the entry, and of the part as an item."""
@@ -288,16 +281,14 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
     for step in steps:
         match step:
             case RemovedItem(old):
-                lines, neighbour = before[old].lines(), _neighbour(old_names, old)
-                change = Change(
-                    "removed", (old_names[old],), lines, was=neighbour, before_at=(old,)
-                )
+                location, lines = (old_names[old],), before[old].lines()
+                neighbour = _neighbour(old_names, old)
+                change = Change("removed", location, lines, was=neighbour, before_at=(old,))
                 entry_changes.append(change)
             case AddedItem(new):
-                lines, neighbour = after[new].lines(), _neighbour(new_names, new)
-                change = Change(
-                    "added", (new_names[new],), after=lines, now=neighbour, after_at=(new,)
-                )
+                location, lines = (new_names[new],), after[new].lines()
+                neighbour = _neighbour(new_names, new)
+                change = Change("added", location, after=lines, now=neighbour, after_at=(new,))
                 entry_changes.append(change)
             case KeptItem(old, new, is_moved):
                 if is_moved:
@@ -444,9 +435,7 @@ def _moved_between(entry_changes: Sequence[Change]) -> Iterator[Change]:
 
 
 def _cache_changes(
-    before: list[NamedEntry],
-    after: list[NamedEntry],
-    origins: Origins,
+    before: list[NamedEntry], after: list[NamedEntry], origins: Origins
 ) -> Iterator[Change]:
     """Yield the cache marks that were added, removed or moved, and the changed texts below them."""
     old_marks, new_marks = _cache_marks(before), _cache_marks(after, origins)

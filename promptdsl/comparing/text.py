@@ -60,9 +60,10 @@ def hunks_of(change: Change) -> list[Hunk]:
 
 
 def rows_of(change: Change) -> Iterator[Row]:
-    """Yield the rows of a change, with at most ``CONTEXT`` equal lines before and after each.
+    """Yield the rows of a change, with ``CONTEXT`` equal lines before and after changed lines.
 
-    The sign of an added or removed text or section is left out, because the heading names it.
+    A ``skipped`` row replaces two or more further lines. The sign of an added or removed text or
+    section is left out, because the heading names it.
     """
     text = change.before or change.after or ""
     sign, _, rest = text.partition("\n")
