@@ -398,7 +398,8 @@ def inputs_of_name(inputs: tuple[NamedInputs, ...], name: str | None) -> NamedIn
     if name is None and len(inputs) == 1:
         return inputs[0]
     if name is None:
-        raise OptionError("name the inputs", fix=f"there is {', '.join(map(on_one_line, names))}")
+        what = f"there are {len(names)} inputs, so one of them must be named"
+        raise OptionError(what, fix=f"name one of {', '.join(map(on_one_line, names))}")
     for case in inputs:
         if case.name == name:
             return case
@@ -447,14 +448,14 @@ def _awaited(returned: Any) -> Any:  # Any: what an author's function returns
 def _case(case: object, arguments: object, name: str, at: str) -> NamedInputs:
     """Return the inputs of one case; raise :class:`DataError` for a wrong name or arguments."""
     if not isinstance(case, str) or not case:
-        what = f"{name} have the name {shown(case)}, which is no text"
+        what = f"{name} have the name {shown(case)}, which is not a text"
         raise DataError(what, fix="give each a name: a text that is not empty", at=(at,))
     if not is_mapping(arguments):
         what = f"the inputs {case!r} are {_kind(arguments)}, not arguments by name"
         raise DataError(what, fix=EXAMPLE, at=(at,))
     for argument in arguments:
         if not isinstance(argument, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            what = f"the inputs {case!r} have the argument {shown(argument)}, which is no text"
+            what = f"the inputs {case!r} have the argument {shown(argument)}, which is not a text"
             raise DataError(what, fix="write the name of a parameter", at=(at,))
     return NamedInputs(case, {**arguments}, at)
 

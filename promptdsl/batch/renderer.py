@@ -299,7 +299,7 @@ class RowRenderer:
         names = usable_columns(table.schema, "the table", self.parameters.columns)
         taken_names = {"body", "problem"}.intersection(table.column_names)
         if taken_names:
-            what = f"the table has a column {min(taken_names)!r}, and so has the result"
+            what = f"the table already has a column {min(taken_names)!r}, which the result adds"
             raise DataError(what, fix="rename it, and the parameter of the target")
         # Do not call self(...) here: in Ray Data all calls run in one thread, which would wait for
         # itself.

@@ -59,12 +59,12 @@ class Service:
         """
         for key in self.required:
             if key not in keys:
-                what = f"{self.name} requires {key}, a number that no prompt writes"
+                what = f"{self.name} requires {key}, which is not part of a prompt"
                 fix = f"give its value: --set {key}:=..., or extra={{{key!r}: ...}}"
                 raise OptionError(what, fix=fix)
         for key in self.numbers:
             if isinstance(keys.get(key), str):
-                what = f"for {self.name} {key} is a number, not {shown(keys[key])}"
+                what = f"{key} of {self.name} must be a number, not {shown(keys[key])}"
                 fix = f"write a number: --set {key}=1, or extra={{{key!r}: 1}}"
                 raise OptionError(what, fix=fix)
 

@@ -144,14 +144,14 @@ class BatchWriter:
                 what = f"the id in {self._id_column!r} cannot be sent: {id[:80]!r}"
                 if cell is None:
                     what = f"the row has no id in {self._id_column!r}"
-                return Problem("DataError", what, "1 to 64 of the characters A-Z a-z 0-9 _ -")
+                return Problem("DataError", what, "write 1 to 64 of the characters A-Z a-z 0-9 _ -")
         if self._index is not None:
             # This needs the complete digest: of a few million bodies, two would share 12 digits.
             key = sha256(result.body.encode()).hexdigest() if self._dedupe else id
             first_id = self._index.note(id, key)
             if first_id is not None and not self._dedupe:
-                what = f"an earlier row has the id {id!r}, too"
-                return Problem("DataError", what, "each row needs another id")
+                what = f"an earlier row already has the id {id!r}"
+                return Problem("DataError", what, "give each row its own id")
             if self._dedupe:
                 row = {**row, "digest": key}
         if first_id is None:
@@ -254,7 +254,7 @@ class BatchWriter:
             path = os.path.join(self.folder, name)
             existing = [candidate for candidate in (path, path + PART) if os.path.exists(candidate)]
             if size > max(map(os.path.getsize, existing), default=0):
-                raise DataError(f"{path} is missing, or a part of it", fix="name a new folder")
+                raise DataError(f"{path} is missing or incomplete", fix="name a new folder")
         self.checkpoint()  # from here on the batch is not finished
         with suppress(FileNotFoundError):  # started after the manifest was written
             os.unlink(os.path.join(self.folder, _part_name(len(self.parts) + 1)) + PART)
@@ -347,7 +347,8 @@ def read_manifest(folder: str) -> dict[str, Any]:
         with open(path, encoding="utf-8") as file:
             manifest = json.load(file)
     except FileNotFoundError:
-        raise DataError(f"{folder} has no batch", fix=f"there is no file {path}") from None
+        what = f"{folder} has no batch: there is no file {path}"
+        raise DataError(what, fix="name the folder of a batch") from None
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}") from None
     if not is_mapping(manifest) or "state" not in manifest:

@@ -89,7 +89,9 @@ def applied(base: PromptFile, model: PromptFile) -> PromptFile:
     """
     if model.header[:1] != (BASE_LINE,):
         line = ": ".join(BASE_LINE)
-        raise SnapshotFormatError(f"the line {line!r} is missing", fix="write it again")
+        raise SnapshotFormatError(
+            f"the line {line!r} is missing", fix="write the snapshot again with --snapshot-update"
+        )
     parts_by_sign = {base_part.sign: base_part.parts for base_part in _base_parts(base)}
     file_entries: list[FileEntry] = []
     for file_entry in model.entries:
@@ -99,7 +101,9 @@ def applied(base: PromptFile, model: PromptFile) -> PromptFile:
                 problem = (
                     f"the snapshot without a model has no {part.sign.removeprefix(AS_THERE)!r}"
                 )
-                raise SnapshotFormatError(problem, fix="write both again")
+                raise SnapshotFormatError(
+                    problem, fix="write both snapshots again with --snapshot-update"
+                )
             parts += parts_by_sign.get(part.sign, (part,))
         file_entries.append(FileEntry(file_entry.title, tuple(parts)))
     return PromptFile(model.header[1:], tuple(file_entries))

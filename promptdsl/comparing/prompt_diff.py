@@ -145,7 +145,7 @@ def _json_keys(settings: Any) -> Any:  # Any: JSON
     setting = settings.get("json_keys", {"value": None}) if is_mapping(settings) else None
     if is_mapping(setting) and "value" in setting:
         return setting["value"]
-    what = "not a record: its settings do not say the value of json_keys"
+    what = "this is not a record: its settings have no value of json_keys"
     raise DataError(what, fix="give what PromptRecord.to_dict() returned", at=(author(),))
 
 
@@ -182,7 +182,7 @@ def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]
         return likely[0], prompts[likely[0]]
     first, *other_names = likely or RECOGNISED
     fix = f'name the provider: provider="{first}", or --for {first}; or {", ".join(other_names)}'
-    what = "no provider has such messages"
+    what = "these are not the messages of any provider"
     if likely:
         what = f"the payload may be one of {', '.join(likely[:-1])} or {likely[-1]}"
     elif is_mapping(payload):

@@ -349,7 +349,9 @@ def newer_version(text: str) -> bool:
 def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:
     """Return the pairs of the header, and the number of lines up to its second ``---``."""
     if lines[1:2] != [VERSION]:
-        raise _format_error(2, f"is not {VERSION!r}", fix="a newer promptdsl may have written it")
+        raise _format_error(
+            2, f"is not {VERSION!r}", fix="if a newer promptdsl wrote it, use that version"
+        )
     pairs: list[tuple[str, str]] = []
     for line_number, line in enumerate(lines[2:], 3):
         if line == "---":

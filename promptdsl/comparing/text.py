@@ -366,8 +366,8 @@ def _count_clause(changed: Sequence[Change]) -> str:
 def _name_and_verb(change: Change, addresses: Mapping[str, BudgetAddresses]) -> tuple[str, str]:
     """Return the name and the verb for the change of a message, a section or a block.
 
-    For a renamed message, the name is the old name. An output schema is also a renamed entry if it
-    only becomes strict, or not strict: ``answer reply`` or ``answer reply, not strict``.
+    For a renamed message, the name is the old name. If an output schema only becomes strict or not
+    strict, its title changes, too, as in ``answer reply, not strict``. Then the verb says so.
     """
     match change.kind:
         case "role":
@@ -396,7 +396,7 @@ def _addresses_by_change_kind(header: Sequence[Change]) -> dict[str, BudgetAddre
         if line.location[1] == "dropped" and line.kind in by_line_kind and OF_RESULTS not in why:
             by_line_kind[line.kind].add(address.removeprefix("dropped: "))
     dropped_now = by_line_kind["added"]
-    # An address that is dropped before and after does not count.
+    # An address in both kinds of lines is still dropped: only its tokens or its reason changed.
     not_any_more = by_line_kind["removed"] - dropped_now
     return {"removed": _budget_addresses(dropped_now), "added": _budget_addresses(not_any_more)}
 

@@ -212,7 +212,7 @@ def made_page(
         fix = f"write models=[{shown(models)}]"
         raise OptionError("models is a string, not a list of names", fix=fix, at=(author(),))
     if models and not content:
-        what = "a payload has content, and this page has none"
+        what = "payloads have content, but this page must have none"
         raise OptionError(what, fix="leave out models, or content=False", at=(author(),))
     rows = ((prompt, request_rows(prompt, models, options)) for prompt in prompts_of(targets))
     return page_of_rows(rows, price=price, content=content)

@@ -132,7 +132,7 @@ class FromRendered(PageRequest):
             return self._rendered
         if target in provider_names():
             return self._rendered.for_target(named(target)["provider"])
-        what = f"a rendered prompt is for {self._rendered.facts.model or 'no model'}"
+        what = f"this rendered prompt is only for {self._rendered.facts.model or 'no model'}"
         raise OptionError(what, fix=f"give the prompt itself to see it for {target}")
 
 

@@ -167,15 +167,15 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
         (("ask", "rows.jsonl", "--set", "n:=0"), "the format messages has no keys to set"),
         (
             ("ask", "rows.jsonl", "--model", "claude-opus-5-5", "--set", "max_tokens=many"),
-            "for anthropic max_tokens is a number, not 'many'",
+            "max_tokens of anthropic must be a number, not 'many'",
         ),
         (
             ("ask", "rows.jsonl", "--model", "gpt-5", "--set", "max_tokens=many"),
-            "for openai max_tokens is a number, not 'many'",
+            "max_tokens of openai must be a number, not 'many'",
         ),
         (
             ("ask", "rows.jsonl", "--model", "gpt-5", "--set", 'top_p:="1"'),
-            "for openai top_p is a number, not '1'",
+            "top_p of openai must be a number, not '1'",
         ),
         (("ask", "rows.jsonl", "--address", "x:1"), "--address names a Ray cluster"),
         (("ask", "rows.jsonl", "--output", "rows.jsonl"), "cannot write rows.jsonl: "),

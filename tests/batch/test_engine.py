@@ -251,7 +251,7 @@ def test_a_renderer_takes_an_arrow_table() -> None:
     empty = renderer(table.slice(0, 0))
     assert (["question", "other", "body", "problem"], 0) == (empty.column_names, len(empty))
     twice = raised(DataError, lambda: renderer(table.rename_columns(["question", "body"])))
-    assert "the table has a column 'body', and so has the result" == twice.what
+    assert "the table already has a column 'body', which the result adds" == twice.what
 
 
 class OneThread(RowRenderer):
@@ -280,7 +280,7 @@ def test_a_renderer_does_not_call_itself() -> None:
         (ask, {"format": "opnai"}, "'opnai' has no batch service"),
         (ask, {"format": "anthropic", "model": "claude-opus-5-5"}, "anthropic requires max_tokens"),
         (ask, {"format": "openai"}, "openai requires the name of a model"),
-        (ask, {"model": "gpt-5", "extra": {"n": "2"}}, "for openai n is a number, not '2'"),
+        (ask, {"model": "gpt-5", "extra": {"n": "2"}}, "n of openai must be a number, not '2'"),
         (ask, {"model": "unheard-of"}, "the provider of the model 'unheard-of' is not known"),
     ],
 )

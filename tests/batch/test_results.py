@@ -775,7 +775,7 @@ def test_a_schema_that_cannot_be_used(schema: Any) -> None:
             "the batch in out is not finished: --resume continues it",
         ),
         (("messages", PLAIN), "a batch of messages is not sent to a service"),
-        ((), "out has no batch: there is no file out/manifest.json"),
+        ((), "out has no batch: there is no file out/manifest.json: name the folder of a batch"),
     ],
 )
 def test_wrong_batch(made: tuple[Any, ...], problem: str) -> None:

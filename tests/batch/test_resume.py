@@ -336,7 +336,11 @@ def test_a_second_file_that_begins_with_another_request() -> None:
 @pytest.mark.parametrize(
     ("files", "options", "problem"),
     [
-        ({}, ("--resume",), "out has no batch: there is no file out/manifest.json"),
+        (
+            {},
+            ("--resume",),
+            "out has no batch: there is no file out/manifest.json: name the folder of a batch",
+        ),
         ({"notes.txt": ""}, (), "the folder out already has files: name a new folder"),
         ({"manifest.json": "{}"}, (), "the folder out already has a batch: --resume continues it"),
         ({"manifest.json": "{"}, ("--resume",), "cannot read out/manifest.json: "),
@@ -404,7 +408,7 @@ def test_what_is_gone_is_said(folder: Folder) -> None:
     assert (0, "Paid.") == (folder.batch(*arguments, "--resume").code, mine.read_text("utf-8"))
     folder.path.joinpath("out", "ids.jsonl").unlink()
     done = folder.batch(*arguments, "--resume")
-    assert (2, True) == (done.code, "ids.jsonl is missing, or a part of it" in done.err)
+    assert (2, True) == (done.code, "ids.jsonl is missing or incomplete" in done.err)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows itself moves no file that is open")

@@ -91,7 +91,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "nothing": ({}, "no provider has a payload with the keys (none)"),
     "a response": ({"choices": []}, "no provider has a payload with the keys choices"),
     "control": ({"\x1b[2J\n": 1}, "no provider has a payload with the keys ⟦ESC⟧[2J⟦LF⟧"),
-    "other messages": ([3], "no provider has such messages"),
+    "other messages": ([3], "these are not the messages of any provider"),
     "of two": ({"messages": QUESTION}, "the payload may be one of openai or anthropic"),
 }
 
