@@ -173,7 +173,7 @@ class SharedPrefix:
     >>> from promptdsl import Section, System, diff
     >>> old, new = (System(Section("role", "You help."), Section("tone", tone)) for tone in "ab")
     >>> print(diff(old, new).prefix)
-    the shared prefix ends at `tone`: 7 of 11 tokens
+    the first difference is in `tone`, after 7 of 11 tokens
     """
 
     shared: int
@@ -203,13 +203,13 @@ class SharedPrefix:
     is_whole = OldAttribute("SharedPrefix.is_whole")
 
     def __str__(self) -> str:
-        text = "the shared prefix is the whole prompt"
+        text = "the shared prefix is the complete prompt"
         if self.broken_by:
-            text = f"the shared prefix ends at `{_last(self.broken_by)}`: "
-            text += f"{self.shared:,} of {self.shared + self.behind:,} tokens"
+            text = f"the first difference is in `{_last(self.broken_by)}`, "
+            text += f"after {self.shared:,} of {self.shared + self.behind:,} tokens"
             text += f" ({UNSEEN})" if self.is_unseen else ""
         if self.lost_marks:
-            text += f"; the cached prefix up to `{_last(self.lost_marks[-1])}` is lost"
+            text += f"; the cache up to `{_last(self.lost_marks[-1])}` is no longer valid"
         if self.served < self.shared and not self.is_complete:
             text += f"; {CACHE.bill(self.served, self.shared + self.behind)}"
         return text

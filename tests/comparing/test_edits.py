@@ -270,7 +270,7 @@ def test_a_clock_alone_changes_nothing() -> None:
     prompt_diff = diff(before, after)
     assert (False, "") == (bool(prompt_diff), prompt_diff.sentence)
     assert "nothing changed" == str(prompt_diff).split("\n")[0]
-    assert str(prompt_diff.prefix).startswith("the shared prefix ends at ")
+    assert str(prompt_diff.prefix).startswith("the first difference is in ")
 
 
 @pytest.mark.parametrize("id", ["q1", "q[1]", "user_2[7]x"])

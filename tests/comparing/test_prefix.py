@@ -64,8 +64,9 @@ def of_snapshots(before: Any, after: Any) -> SharedPrefix | None:
 def test_a_change_before_a_mark_loses_the_cached_prefix() -> None:
     """One line says where the prefix ends, which mark is lost, and what a cache serves."""
     assert str(prefix(support(), support(rules=f"{RULES} Never lie."))) == (
-        "the shared prefix ends at `rules`: 740 of 779 tokens; "
-        "the cached prefix up to `rules/tone` is lost; nothing from the cache, 779 billed in full"
+        "the first difference is in `rules`, after 740 of 779 tokens; "
+        "the cache up to `rules/tone` is no longer valid; "
+        "nothing from the cache, 779 billed in full"
     )
 
 
@@ -96,7 +97,7 @@ def test_the_last_of_two_lost_marks_is_named() -> None:
     assert shared_prefix
     assert (("system > role", "system > rules"), True) == (
         shared_prefix.lost_marks,
-        "; the cached prefix up to `rules` is lost;" in str(shared_prefix),
+        "; the cache up to `rules` is no longer valid;" in str(shared_prefix),
     )
 
 
@@ -113,7 +114,7 @@ def test_a_volatile_value_ends_the_prefix_and_is_no_change() -> None:
     assert prompt_diff.prefix
     assert (prompt_diff.sentence, prompt_diff.prefix.broken_by) == ("", "system > (no section)")
     assert str(prompt_diff.prefix).startswith(
-        "the shared prefix ends at `system`: 754 of 767 tokens;"
+        "the first difference is in `system`, after 754 of 767 tokens;"
     )
 
 
@@ -121,11 +122,13 @@ def test_a_mark_or_an_id_alone_ends_no_prefix() -> None:
     """Neither is in the text; but a mark divides a block, and what was cached of it is lost."""
     marked = prefix(support(), support(is_role_marked=True))
     one, other = (Timeline(Event(UserAction("left"), id=id), User("Hi")) for id in ("a", "b"))
-    complete_text = "the shared prefix is the whole prompt"
-    lost = (
-        "the cached prefix up to `rules/tone` is lost; nothing from the cache, 776 billed in full"
-    )
-    assert [f"{complete_text}; {lost}", complete_text] == [str(marked), str(prefix(one, other))]
+    complete_text = "the shared prefix is the complete prompt"
+    lost = "the cache up to `rules/tone` is no longer valid"
+    bill = "nothing from the cache, 776 billed in full"
+    assert [f"{complete_text}; {lost}; {bill}", complete_text] == [
+        str(marked),
+        str(prefix(one, other)),
+    ]
 
 
 def test_a_mark_that_loses_the_prefix_is_told_with_it() -> None:
