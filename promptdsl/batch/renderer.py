@@ -87,7 +87,7 @@ PACKAGE = os.path.join(os.path.dirname(promptdsl.__file__), "")
 
 
 def user_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames of the user's code; if there are none, those of installed packages."""
+    """Return the frames of the user's code; if it has none, the frames of installed packages."""
     trace = traceback.extract_tb(error.__traceback__)
     stack = [frame for frame in trace if not frame.filename.startswith((PACKAGE, "<frozen "))]
     return [frame for frame in stack if not is_installed(frame.filename)] or stack

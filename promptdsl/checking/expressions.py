@@ -100,7 +100,7 @@ class Texts:
                 return False
 
     def _holds_texts(self, node: ast.AST, scope: Scope) -> bool:
-        """Return whether an expression is an iterable of which all items are text."""
+        """Return whether an expression is an iterable, and all its items are text."""
         match node:
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
                 return bool(elements) and all(self.is_text(element, scope) for element in elements)
@@ -207,7 +207,7 @@ class Effects:
         return any(self._is_active(function, scope[-1:]) for function in functions)
 
     def _is_active(self, function: Function, module: Scope) -> bool:
-        """Return whether a function, or one that it calls, may do more than return a value."""
+        """Return whether a function, or a function that it calls, may do more than return a value."""
         if function not in self._active_functions:
             self._active_functions[function] = True  # for a function that calls itself
             scope = (function, *module)

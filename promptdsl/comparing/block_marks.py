@@ -253,7 +253,7 @@ def _blocks_as_written(rendered: Rendered) -> list[list[PromptBlock]]:
 
 
 def _block_as_written(block: Block, spans: Sequence[Span], *, is_unsent: bool) -> PromptBlock:
-    """Return a block with its cache mark in the prompt: that of the block, or of its last span."""
+    """Return a block with its cache mark in the prompt: from the block, else from its last span."""
     cache: str | None = getattr(block, "cache", None)
     if cache is None and spans:
         cache = spans[-1].cache
@@ -265,8 +265,9 @@ def _add_locations(
 ) -> tuple[tuple[str, str], ...]:
     """Write into each block how it is sent; return the messages that are added at the end.
 
-    ``locations`` are those of all texts and blocks of the payload, in order. A location without a
-    block is a text that the adapter adds: it is collected until the next text of the prompt.
+    ``locations`` are the locations of all texts and blocks of the payload, in order. A location
+    without a block is a text that the adapter adds. Such texts are collected until the next text
+    of the prompt.
     """
     added_locations: list[SentLocation] = []
     last_text_block = result_block = SentBlock()

@@ -387,7 +387,7 @@ class TurnWriter:
         yield self.text_part(sign, pieces)
 
     def text_part(self, sign: str, pieces: Sequence[tuple[str, Span]]) -> FilePart:
-        """Return the part with the text of spans; its source line is that of the first span."""
+        """Return the part with the text of spans, and with the source line of the first span."""
         return FilePart(sign, self.texts.of_spans(pieces), pieces[0][1].source)
 
     def write_result(self, prompt_block: PromptBlock, block: ToolResultBlock) -> None:

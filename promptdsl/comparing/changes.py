@@ -33,7 +33,7 @@ from promptdsl.foundation.source import Source
 ChangeKind: TypeAlias = Literal["changed", "added", "removed", "moved", "renamed", "role", "cache"]
 Location: TypeAlias = tuple[str, ...]
 Position: TypeAlias = tuple[int, ...]
-"""The index of a header line or of an entry; a second index is that of an item in the entry.
+"""The index of a header line or of an entry; the second index is for an item in the entry.
 
 The items of an entry are its parts and its cache marks.
 """
@@ -123,7 +123,7 @@ class NamedEntry:
         self.text = "\n".join(part.text for part in file_entry.parts)
 
     def location(self, part_index: int) -> Location:
-        """Return the location of a part: that of the entry for -1, or for a part without a name."""
+        """Return the location of a part; for -1 or a part without a name, only the name of the entry."""
         name = self.names[part_index] if part_index >= 0 else ""
         return (self.name, name) if name else (self.name,)
 
@@ -345,8 +345,8 @@ def _changes_in(old: NamedEntry, new: NamedEntry, origins: Origins) -> Iterator[
 def _section_openings(named_entry: NamedEntry, part_indices: Sequence[int]) -> list[int]:
     """Return the signs ``─■ text`` that are only there because a section begins the text.
 
-    ``part_indices`` are the indices of all added, or of all removed parts of the entry. The result
-    are those of them that are such signs.
+    ``part_indices`` are the indices of all added parts, or of all removed parts, of the entry. The
+    signs are returned as indices, too.
     """
     openings = [index for index in part_indices if named_entry.parts[index] == FilePart(TEXT)]
     sections = [index for index in part_indices if named_entry.parts[index].sign.startswith(WITHIN)]
@@ -485,8 +485,8 @@ def _of_kept_mark(old: "LocatedCacheMark", new: "LocatedCacheMark") -> Iterator[
 class LocatedCacheMark(NamedTuple):
     """A cache mark with its location, comparable between two files.
 
-    ``anchor`` is the part before it, by its indices in the first file. ``location`` is that of this
-    part. ``follows`` is whether the mark moved together with this part.
+    ``anchor`` is the part before the cache mark, by its indices in the first file. ``location`` is
+    the location of this part. ``follows`` is whether the cache mark moved together with this part.
     """
 
     anchor: tuple[object, ...]

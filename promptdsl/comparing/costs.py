@@ -90,7 +90,7 @@ def tokens_of(before: PromptFile, after: PromptFile, counted: int) -> TokenShift
     (before_rounded, old_total_label), (after_rounded, label) = map(_rounded_total, (before, after))
     old_label = old_total_label if label not in ("", old_total_label) else ""
     if before.total is None or after.total is None:
-        # A snapshot has no volatile values. So those of the other prompt do not count, either.
+        # A snapshot has no volatile values, so the values of the other prompt must not count.
         return TokenShift(before_rounded, after_rounded, label, False, counted, old_label)
     added_tokens = counted if old_label else after.total - before.total
     return TokenShift(before.total, after.total, label, True, added_tokens, old_label)
@@ -108,7 +108,7 @@ def _rounded_total(file: PromptFile) -> tuple[int | None, str]:
 
 
 def target_of(file: PromptFile) -> tuple[str | None, ProviderName | None]:
-    """Return the model and the provider that a snapshot names; ``None`` for one that it has not."""
+    """Return the model and the provider in the header of a snapshot; ``None`` for a missing one."""
     target = _MODEL.fullmatch(dict(file.header).get("model", ""))
     model, name = target.groups() if target else (None, None)
     provider = None if name is None else ProviderId(name)
@@ -222,7 +222,7 @@ class SharedPrefix:
 
 
 def _last(location: str) -> str:
-    """Return the last name of a location; for text outside of sections, that of its message."""
+    """Return the last name of a location; for text outside of sections, the name of its message."""
     return location.removesuffix(" > (no section)").rpartition(" > ")[2]
 
 
@@ -319,7 +319,7 @@ class SentText:
         return "".join([text for _, text in self.pieces])
 
     def location_at(self, offset: int) -> Location:
-        """Return the location of a character; after the end, that of the last text."""
+        """Return the location of a character; after the end, the location of the last text."""
         ends = [*accumulate(len(text) for _, text in self.pieces)]
         return self.pieces[min(bisect_right(ends, offset), len(ends) - 1)][0]
 
@@ -388,7 +388,7 @@ class ComparedTexts:
     @classmethod
     def of(cls, before: PromptFile, after: PromptFile) -> "ComparedTexts":
         """Compare two snapshots."""
-        # The order of a cache is that of a snapshot: tools, answer, system, messages.
+        # A cache and a snapshot have the same order: tools, answer, system, messages.
         texts, new_texts = (
             [text for named_entry in named_entries(file) for text in _texts_of(named_entry)]
             for file in (before, after)

@@ -337,7 +337,7 @@ def is_same_snapshot(stored: str, actual: str) -> bool:
 
 
 def newer_version(text: str) -> bool:
-    r"""Return whether the format of a snapshot has a higher version than that of this promptdsl.
+    r"""Return whether a snapshot has a newer format than this promptdsl can read.
 
     >>> newer_version("---\npromptdsl-snapshot: 2\n---\n")
     True

@@ -1,6 +1,6 @@
 """Removes the content from a request of a page: only known keys and words, numbers and ids stay.
 
-The ids are those of sections. Read :func:`without_content` first.
+Of ids, only the ids of sections stay. Read :func:`without_content` first.
 """
 
 import re
@@ -21,7 +21,7 @@ outline output parts priority provider range reserve role savings sent settings 
 tokens tool_choice tools total type typical used value what
 """
 _KEYS = frozenset(_KEYS_TEXT.split())
-"""The keys of a record that stay; ``_setting_names`` are those of its settings that stay."""
+"""The keys of a record that stay; ``_setting_names`` has the names of settings that stay."""
 _WORDS_TEXT = """
 a adds after_system also and answer any append assistant assumed attachments audio author auto
 base before before_user but by cache call called chat checklist clear cleared code content

@@ -184,7 +184,7 @@ def page_data(
     A target is one request: a prompt, which is rendered with ``options``, a :class:`Rendered`, a
     :class:`PromptRecord`, an entry of a log, or an exception. It may also be many requests: a
     :class:`PromptLog`, or a :class:`PagePrompt`, which has a name. ``models`` are names of models
-    and providers: the page shows the payload of each request for each of them. ``price`` is the
+    and providers: the page shows the payloads of each request for all of these. ``price`` is the
     price of a million tokens, and of a million cached tokens. Without ``content`` the data has no
     texts, names, ids and files.
 
@@ -261,7 +261,7 @@ def _price(price: Sequence[float]) -> JsonDict:
         for number in price
     )
     if len(price) not in (1, 2) or not is_number:
-        fix = "give the price of a million tokens, and that of a million cached tokens"
+        fix = "give the price of a million tokens, and the price of a million cached tokens"
         raise OptionError(f"the price {shown(price)} is not one or two numbers", fix=fix)
     return {"input": price[0], "cached": price[-1]}
 
@@ -316,7 +316,7 @@ def _token_numbers(record: JsonDict, prefix: JsonDict | None) -> JsonDict:
     total = (record.get("tokens") or {"total": 0})["total"]
     report = prefix or {"read_from_cache": 0, "shared": 0, "before": None, "minimum": 0}
     cached = min(report["read_from_cache"], total)
-    # The tokens that are equal in the request before: at least those of the cache, at most all.
+    # The tokens that the request before begins with, too: at least the cached tokens, at most all.
     equal = min(max(report["shared"], cached), total)
     return {
         "total": total,

@@ -80,7 +80,7 @@ class PageRequest:
     error: JsonDict | None = None
     rendered: Rendered | None = None
     is_rendered_here = False
-    """Whether the payload of ``rendered`` is what is sent; that of an old record may differ."""
+    """Whether the payload of ``rendered`` is what is sent: a record was sent by an older render."""
 
     @cached_property
     def side(self) -> ComparedRender | PromptFile | None:
@@ -159,7 +159,7 @@ class FromRecord(PageRequest):
 
 
 class FromSnapshot(PageRequest):
-    """A request of which only the snapshot is known, for a comparison with the next request."""
+    """A request that has only a snapshot, for the comparison with the next request."""
 
     def __init__(self, snapshot: PromptFile) -> None:
         self._snapshot = snapshot
