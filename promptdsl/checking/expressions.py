@@ -207,7 +207,7 @@ class Effects:
         return any(self._is_active(function, scope[-1:]) for function in functions)
 
     def _is_active(self, function: Function, module: Scope) -> bool:
-        """Return whether a function, or a function that it calls, may do more than return a value."""
+        """Return whether a function or one of its calls may do more than return a value."""
         if function not in self._active_functions:
             self._active_functions[function] = True  # for a function that calls itself
             scope = (function, *module)

@@ -123,7 +123,10 @@ class NamedEntry:
         self.text = "\n".join(part.text for part in file_entry.parts)
 
     def location(self, part_index: int) -> Location:
-        """Return the location of a part; for -1 or a part without a name, only the name of the entry."""
+        """Return the location of a part.
+
+        For -1, and for a part without a name, it is only the name of the entry.
+        """
         name = self.names[part_index] if part_index >= 0 else ""
         return (self.name, name) if name else (self.name,)
 
