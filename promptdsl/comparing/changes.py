@@ -164,6 +164,7 @@ def source_by_location(file: PromptFile) -> dict[Location, Source]:
 def _header_changes(
     before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]
 ) -> Iterator[Change]:
+    """Yield the changes of the header: lines that were added, removed, changed or moved."""
     counts = Counter(name for name, _ in before) | Counter(name for name, _ in after)
     steps = aligned(
         before,
@@ -261,6 +262,10 @@ def _neighbour(names: Sequence[str], index: int | None) -> str:
 
 
 def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterator[Change]:
+    """Yield the changes of the entries and of their parts, then of the cache marks.
+
+    Two entries are one entry if their titles and parts are equal, or if they are similar.
+    """
     steps = aligned(
         before,
         after,
@@ -357,6 +362,11 @@ def _section_openings(named_entry: NamedEntry, part_indices: Sequence[int]) -> l
 
 
 def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> list[Step]:
+    """Return which parts of two entries are the same part.
+
+    These are the keys of the same part, in this order: its sign and its text; the same without line
+    ends at the end; its sign; its sign, if all failed results have one sign; its text.
+    """
     return aligned(
         before,
         after,
@@ -376,6 +386,7 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
 def _of_part(
     old: NamedEntry, new: NamedEntry, step: Step, *, is_same_order: bool
 ) -> Iterator[Change]:
+    """Yield the changes of a part; ``step`` says whether it is in both entries, or in one."""
     match step:
         case RemovedItem(before):
             location = new.name, *old.location(before)[1:]
@@ -503,6 +514,7 @@ class LocatedCacheMark(NamedTuple):
 def _cache_marks(
     entries: Sequence[NamedEntry], origins: Origins | None = None
 ) -> list[LocatedCacheMark]:
+    """Return the cache marks of all entries; ``origins`` is for the entries of the second file."""
     located: list[LocatedCacheMark] = []
     for entry_index, named_entry in enumerate(entries):
         counts = Counter[int]()

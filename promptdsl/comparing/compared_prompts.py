@@ -24,7 +24,8 @@ from promptdsl.foundation.errors import counted
 # and with the roles in which they are sent. A sign ``─= name`` replaces the entry or the part of
 # the base that has this name.
 
-AS_THERE = "─= "
+BASE_SIGN = "─= "
+"""The beginning of a sign that replaces an entry or a part of the base."""
 BASE_LINE = ("base", "the snapshot without a model; ─= names a text that is there")
 """The first line of the header of a snapshot that has only the differences from its base."""
 
@@ -97,9 +98,9 @@ def applied(base: PromptFile, model: PromptFile) -> PromptFile:
     for file_entry in model.entries:
         parts: list[FilePart] = []
         for part in file_entry.parts:
-            if part.sign.startswith(AS_THERE) and part.sign not in parts_by_sign:
+            if part.sign.startswith(BASE_SIGN) and part.sign not in parts_by_sign:
                 problem = (
-                    f"the snapshot without a model has no {part.sign.removeprefix(AS_THERE)!r}"
+                    f"the snapshot without a model has no {part.sign.removeprefix(BASE_SIGN)!r}"
                 )
                 raise SnapshotFormatError(
                     problem, fix="write both snapshots again with --snapshot-update"
@@ -114,10 +115,10 @@ def _base_parts(base: PromptFile) -> list[BasePart]:
     base_parts: list[BasePart] = []
     names = numbered([file_entry.title.kind for file_entry in base.entries])
     for entry_index, (file_entry, name) in enumerate(zip(base.entries, names, strict=True)):
-        base_parts.append(BasePart(f"{AS_THERE}{name}", entry_index, file_entry.parts))
+        base_parts.append(BasePart(f"{BASE_SIGN}{name}", entry_index, file_entry.parts))
         # A part without text is left out: its sign is as short as the sign that would replace it.
         base_parts += [
-            BasePart(f"{AS_THERE}{name} > {name_of(part) or 'text'}", entry_index, (part,))
+            BasePart(f"{BASE_SIGN}{name} > {name_of(part) or 'text'}", entry_index, (part,))
             for part in file_entry.parts
             if part.text
         ]

@@ -325,18 +325,15 @@ class SentText:
 
 
 def _texts_of(named_entry: NamedEntry) -> Iterator[SentText]:
+    """Yield the texts of an entry; each block that is not a text begins a new one."""
     # The key has what is sent: ids of calls and names of speakers, but no ids of turns.
     title = named_entry.title
     name = (
         title.kind if title.first_word in ("tool", "answer") else title.kind.partition(" named ")[2]
     )
     text = SentText(f"{title.sent_as} {name}")
-    marks_by_part = {
-        part_index: [*group]
-        for part_index, group in groupby(
-            named_entry.cache_marks, lambda cache_mark: cache_mark.part_index
-        )
-    }
+    by_part = groupby(named_entry.cache_marks, lambda cache_mark: cache_mark.part_index)
+    marks_by_part = {part_index: [*cache_marks] for part_index, cache_marks in by_part}
     gap, location = "", named_entry.location(-1)
     for index in range(-1, len(named_entry.parts)):
         if index >= 0:
@@ -461,6 +458,7 @@ class Blocks(NamedTuple):
 
 
 def _blocks(texts: Sequence[SentText]) -> Blocks:
+    """Return the blocks of texts: each cache mark and each gap ends a block."""
     blocks = Blocks([], [])
     for text_index, text in enumerate(texts):
         content, mark_offsets, start = text.text, {offset for _, offset in text.cache_marks}, 0
