@@ -174,6 +174,7 @@ def _uninterrupted() -> Generator[None]:
 
 
 def _chunks(rows: Iterable[TableRow], max_rows: int) -> Iterator[list[TableRow]]:
+    """Yield rows in lists, each as long as one worker process gets at once."""
     chunk: list[TableRow] = []
     characters = 0
     for row in rows:
@@ -326,6 +327,7 @@ def _one_line(error: BaseException) -> str:
 
 @lru_cache(maxsize=1)
 def _work(pickled: bytes) -> Work:
+    """Return the work of this process of the cluster; it is loaded only once."""
     version, folder, load = pickle.loads(pickled)
     if version != __version__:
         what = f"the Ray cluster has promptdsl {__version__}, and this process {version}"

@@ -217,6 +217,7 @@ def _number_text(text: str) -> str:
 
 
 def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
+    """Return the signature of a function; raise :class:`OptionError` if Python has none."""
     try:
         if sys.version_info >= (3, 14):
             from annotationlib import Format

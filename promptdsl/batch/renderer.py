@@ -296,6 +296,7 @@ class RowRenderer:
         return [*map(self.result, numbered(rows))]
 
     def _table(self, table: Any) -> Any:  # Any: pyarrow has no types
+        """Return an Arrow table with the new columns ``body`` and ``problem``."""
         names = usable_columns(table.schema, "the table", self.parameters.columns)
         taken_names = {"body", "problem"}.intersection(table.column_names)
         if taken_names:
@@ -327,6 +328,7 @@ class RowRenderer:
     def _result_or_problem(
         self, row: TableRow, *, count: bool, first: Rendered | None
     ) -> RowResult:
+        """Return the result of a row; any error becomes its ``problem``."""
         try:
             rendered = self.rendered(row)
             result = self._row_result(row, rendered)
@@ -355,6 +357,7 @@ class RowRenderer:
             self._note_modules()
 
     def _rendered(self, row: TableRow) -> Rendered:
+        """Return the render of a row, or raise its error."""
         if row.problem:
             raise DataError(row.problem)
         if not is_mapping(row.cells):
@@ -392,6 +395,7 @@ class RowRenderer:
         return merged(body, self.extra)
 
     def _row_result(self, row: TableRow, rendered: Rendered) -> RowResult:
+        """Return the result of a row that was rendered, or raise its error."""
         service, output = self.service, rendered.output
         losses, hints = [*map(str, rendered.losses)], [*map(str, rendered.hints)]
         if service.name == MESSAGES and (rendered.tools or output):
@@ -444,6 +448,7 @@ def json_line(body: object) -> str:
 
 
 def _json_default(value: object) -> object:
+    """Return what JSON has for an object that the encoder does not know."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if is_mapping(value):

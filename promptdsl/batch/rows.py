@@ -153,6 +153,7 @@ def _size(path: str) -> int:
 
 
 def _json_lines(file: BinaryIO) -> Iterator[_Read]:
+    """Yield the rows of a file with a JSON object on each line."""
     for line, raw in enumerate(iter(file.readline, b""), start=1):
         try:
             text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
@@ -171,6 +172,7 @@ def _json_lines(file: BinaryIO) -> Iterator[_Read]:
 
 
 def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
+    """Yield the rows of a CSV file; its first line has the names of the columns."""
     csv.field_size_limit(_LONGEST_CELL)
     # Bytes that are not UTF-8 become lone surrogates, so only their row has a problem.
     lines = (
@@ -213,6 +215,7 @@ def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
 def _parquet(
     path: str, columns: Container[str] | None, seen: set[str]
 ) -> Iterator[tuple[float, _Read]]:
+    """Yield the rows of a Parquet file, each with the share of the file that was read."""
     parquet = require("pyarrow.parquet", "batch")
     try:
         with _open_file(path) as stream, parquet.ParquetFile(stream) as file:

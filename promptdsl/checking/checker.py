@@ -379,6 +379,7 @@ class Checker:
         return self._texts[path]
 
     def _files_in(self, path: str) -> Iterator[str]:
+        """Yield a file, or the Python files and templates in a folder, in order."""
         if not os.path.isdir(path):
             yield shown_path(path)
             return

@@ -89,6 +89,7 @@ class Texts:
         return self._text_names[key]
 
     def _binds_text(self, binding: Binding, scope: Scope) -> bool:
+        """Return whether a binding certainly binds a text."""
         match binding:
             case ("value", node, _):
                 return self.is_text(node, scope)
@@ -156,6 +157,7 @@ def _is_property(function: Function) -> bool:
 
 
 def _is_list_of_str(annotation: ast.AST) -> bool:
+    """Return whether an annotation is a list, or another collection, of ``str``."""
     match annotation:
         case ast.Subscript(value=kind, slice=ast.Tuple(elts=[inner, ast.Constant(value=last_one)])):
             return last(kind) == "tuple" and last_one is ... and is_str(inner)
@@ -216,6 +218,7 @@ class Effects:
         return self._active_functions[function]
 
     def _acts(self, node: ast.AST, scope: Scope) -> bool:
+        """Return whether a node of a function may have an effect."""
         match node:
             case ast.Call(func=func):
                 return self._may_act(func, scope)

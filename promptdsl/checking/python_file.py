@@ -114,6 +114,7 @@ class PythonFile:
                     unvisited.append((child, calls_of_items.get(child, inner_call), scope))
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Note the names that an import binds, each with its full name."""
         for alias in node.names:
             name = alias.asname or alias.name
             if isinstance(node, ast.Import):
@@ -224,6 +225,7 @@ class Constants:
         return []
 
     def _variable_named(self, name: str, scope: Scope, *, is_annotated: bool = False) -> str:
+        """Return a name if it is a variable, or ``""``."""
         for depth, function in enumerate(scope):
             assigned_nodes = self._names_of(function).get(name)
             if isinstance(function, _FUNCTIONS) and name in (parameters := _parameters(function)):
@@ -369,6 +371,7 @@ class BoundNames:
         return self._scopes[scope]
 
     def _parameters(self, function: ast.AST) -> Iterator[tuple[str, Binding]]:
+        """Yield the parameters of a function, each with its binding."""
         if not isinstance(function, Function):
             return
         arguments = function.args

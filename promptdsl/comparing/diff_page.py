@@ -148,6 +148,7 @@ def page(report: ComparedPrompts) -> str:
 
 
 def _filters(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup]) -> str:
+    """Return the fields that filter the changes, and the buttons."""
     sections = dict.fromkeys(_section(group.change) for group in groups)
     kinds = sorted({group.change.kind for group in groups})
     models = sorted({_model(prompt) for prompt in prompts})
@@ -168,6 +169,7 @@ def _filters(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup])
 
 
 def _choice(id: str, label: str, every: str, names: Iterable[str]) -> str:
+    """Return a select field with an option for each value; ``every`` is the option for all."""
     options = "".join(
         f'<option value="{_line(option)}">{_line(option[:LONGEST])}{"…" * (len(option) > LONGEST)}'
         "</option>"
@@ -182,6 +184,7 @@ def _titled(title: str, parts: Sequence[str]) -> str:
 
 
 def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) -> str:
+    """Return a shared change, with links to the prompts that have it."""
     indices = [*dict.fromkeys(group.prompts)]
     links = [
         f'<li data-model="{_line(_model(prompts[prompt_index]))}"><a href="#p{prompt_index}">'
@@ -271,6 +274,7 @@ def _rows(change: Change) -> str:
 
 
 def _row(row: Row) -> str:
+    """Return a row of the table of a change."""
     if row.kind == "skipped":
         return f"<tr class=skipped><td colspan=2>… {row.size:,} equal lines</td></tr>"
     before, after = _text(row.before), _text(row.after)
@@ -285,6 +289,7 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _totals(prompt: PromptComparison) -> str:
+    """Return the token totals of a prompt before and after; empty if one is not known."""
     if prompt.diff is None or prompt.diff.tokens.before is None or prompt.diff.tokens.after is None:
         return ""
     tokens = prompt.diff.tokens

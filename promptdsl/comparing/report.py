@@ -104,6 +104,7 @@ def lines_in(changes: Sequence[Change], prompt: PromptComparison) -> list[str]:
 
 
 def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
+    """Yield the lines of a group: its sentence, its change, and the names of its prompts."""
     yield group.sentence
     yield from lines_in([group.change], report.prompts[group.prompts[0]])
     yield "in"
@@ -243,6 +244,7 @@ def _detail(
     below: Sequence[str],
     prompt: PromptComparison,
 ) -> str:
+    """Return a foldable element: its title, the lines of changes, and paragraphs below them."""
     lines = lines_in(changes, prompt)
     if len(lines) > LINES:
         lines = [*lines[:LINES], f"… {len(lines) - LINES:,} more lines"]

@@ -483,6 +483,7 @@ class ShownTexts:
     def _split_at_values(
         self, name: str, scrubber: "re.Pattern[str] | Callable[[str], Iterable[str]]", text: str
     ) -> Iterator[tuple[bool, str]]:
+        """Yield the pieces of a text; the values that a scrubber finds become brackets."""
         if not isinstance(scrubber, re.Pattern):
             # A value may begin with another value, so the longest is tried first.
             longest_first = sorted(

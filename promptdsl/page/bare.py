@@ -65,6 +65,7 @@ def without_content(row: JsonDict) -> JsonDict:
 
 
 def _bare_record(record: JsonDict) -> JsonDict:
+    """Return a record without content."""
     record_data: JsonDict = PromptRecord.from_dict(record).without_content().to_dict()
     settings: Mapping[str, Any] = record_data.get("settings") or {}
     names = _setting_names()

@@ -103,6 +103,7 @@ class SharedValues:
         return shared_row
 
     def _text(self, text: str) -> object:
+        """Return what replaces a text: a reference if the text is long."""
         if len(text) + 2 < LONG:
             return _escaped(text)
         if text not in self._texts:
@@ -115,6 +116,7 @@ class SharedValues:
         return self._texts[text]
 
     def _container(self, value: Any) -> object:
+        """Return what replaces an object or a list: a reference if it is long."""
         if not is_mapping(value):
             return self._reference([self.of(child) for child in value])
         pairs: Mapping[str, object] = value

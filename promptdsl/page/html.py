@@ -100,6 +100,7 @@ def live_page_html(title: str) -> str:
 
 
 def _html(title: str, data: Mapping[str, Any], modules: Sequence[str], *rules: str) -> str:
+    """Return the text of a page; ``rules`` are added to its policy."""
     folder = Path(__file__).parent
     style = f"\n{(folder / 'page.css').read_text('utf-8')}"
     script = f"\n{_joined({name: _module(folder, name) for name in modules})}"

@@ -104,6 +104,7 @@ class Guard:
         return None
 
     def _refused_host(self, hosts: list[str]) -> "Response":
+        """Return the response for a wrong host: for another port, a page that explains it."""
         name = hosts[0].rpartition(":")[0] or hosts[0] if len(hosts) == 1 else ""
         if name not in ("127.0.0.1", "localhost"):
             return refused(403, "the host is not this machine")

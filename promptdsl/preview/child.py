@@ -102,6 +102,7 @@ def run_child(load: LoadPrompts) -> NoReturn:
 
 
 def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -> None:
+    """Load the prompts of a job, and answer each question about them."""
     kind, content = frames.get()
     assert kind == START, kind
     job: JsonDict = json.loads(content)
@@ -127,6 +128,7 @@ def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -
 
 
 def _flush() -> None:
+    """Write what the code has printed so far."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

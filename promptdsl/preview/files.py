@@ -78,6 +78,7 @@ class FilesRead:
         sys.addaudithook(self._note)
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:  # Any: of any event
+        """Note a file of an audit event of Python: it was opened or renamed."""
         with suppress(
             TypeError, ValueError, OSError
         ):  # other arguments than expected, or no folder
@@ -87,6 +88,7 @@ class FilesRead:
                 self._note_open(arguments[0], arguments[2])
 
     def _note_open(self, name: Any, flags: int) -> None:  # Any: a path, or a descriptor
+        """Note a file that was opened, by whether it was opened to read or to write."""
         if isinstance(name, int):
             return
         path = os.path.abspath(os.fsdecode(name))

@@ -74,6 +74,7 @@ def read_frame(descriptor: int) -> Frame | None:
 
 
 def _read(descriptor: int, size: int) -> bytes | None:
+    """Return so many bytes of a pipe; ``None`` if it ends before."""
     content = bytearray()
     while len(content) < size:
         piece = os.read(descriptor, min(size - len(content), CHUNK))

@@ -71,6 +71,7 @@ class Keeper(ABC):
             await self._process.wait()
 
     async def _open(self, mode: str, output: int | None) -> asyncio.subprocess.Process:
+        """Start a process, and connect it with pipes."""
         process = await asyncio.create_subprocess_exec(
             *self._command,
             mode,
@@ -115,6 +116,7 @@ class NurseryKeeper(Keeper):
         return await self._next()
 
     async def _next(self) -> Frame:
+        """Return the next frame of the nursery; if the nursery died, end the child."""
         process = self._process
         assert process is not None
         assert process.stdout is not None

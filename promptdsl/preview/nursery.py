@@ -90,6 +90,7 @@ def search(query: str) -> str:
 
 
 def _prompt(repetitions: int) -> Node:
+    """Return a prompt with every kind of part, and a history of three messages per repetition."""
     messages = [
         Message("user", [TextBlock(f"Question {turn}? " * 20)]) for turn in range(repetitions * 3)
     ]
@@ -157,6 +158,7 @@ class Nursery:
             self._kill()
 
     def _read_server(self) -> None:
+        """Read frames of the server: fork or end the child, or pass them to it."""
         content = os.read(0, CHUNK)
         if not content:
             raise EOFError
@@ -169,6 +171,7 @@ class Nursery:
                 self._child.send(frame(kind, body))
 
     def _fork(self) -> None:
+        """Fork a child, and report the id of its process."""
         pipes = [os.pipe(), os.pipe(), os.pipe()]
         (questions, asking), (answering, answers), (printing, printed) = pipes
         parent = os.getpid()
@@ -249,6 +252,7 @@ class _Child:
         self._selector.unregister(self._asking)
 
     def _read_answers(self) -> bool:
+        """Pass frames of the child to the server; return whether there may be more."""
         content = self._content(self._answering)
         for kind, body in self._answers.add(content):
             if kind not in OF_CHILDREN:  # code of the user wrote to the pipe

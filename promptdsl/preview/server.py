@@ -75,6 +75,7 @@ async def _serve(
     title: str,
     token: str,
 ) -> None:
+    """Run the server and the session until a signal ends them."""
     keeper: Keeper = ColdKeeper(command)
     if not job.is_cold:
         keeper = nursery = NurseryKeeper(command)
@@ -125,6 +126,7 @@ class _Server(uvicorn.Server):
 
 
 def _app(session: Session, title: str) -> Starlette:
+    """Return the application: its three paths and their responses."""
     html = live_page_html(title)
     _, _, rest = html.partition(' content="')
     rules = unescape(rest.partition('"')[0]) + "; frame-ancestors 'none'"

@@ -257,6 +257,7 @@ class Session:
                     yield b"\n"  # sending shows whether the reader is still there
 
     def _state(self) -> JsonDict:
+        """Return what the page shows, as JSON data, but for the page itself."""
         page_state = self._page_state
         return {
             "version": self._version,

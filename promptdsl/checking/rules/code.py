@@ -146,6 +146,7 @@ def changing_instructions(file: PythonFile) -> Problems:
 def _changing_parts(
     file: PythonFile, constants: Constants, scope: Scope, node: ast.AST
 ) -> Problems:
+    """Yield the problems of an expression in an instruction."""
     unvisited, seen = [node], set[str]()
     while unvisited:
         node = unvisited.pop()
@@ -336,6 +337,7 @@ def _always(block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
 
 
 def _twice(file: PythonFile, nodes: Iterable[ast.expr]) -> Problems:
+    """Yield the sections among these expressions that have the id of an earlier one."""
     lines: dict[str, int] = {}
     for node in nodes:
         if not isinstance(node, ast.Call) or file.public(node) != "Section" or not node.args:
