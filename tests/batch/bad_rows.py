@@ -9,7 +9,7 @@ LONG = "x" * 10_000_000
 
 
 class Case(NamedTuple):
-    """A table with a bad row between two good ones, and what is told of it."""
+    """A table with a bad row between two good ones, and what is reported about it."""
 
     target: str
     rows: Any

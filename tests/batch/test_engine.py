@@ -202,7 +202,7 @@ def test_what_workers_cannot_load() -> None:
 
 @pytest.mark.slow
 def test_a_worker_that_dies(folder: Folder) -> None:
-    """A worker that ends in the middle is told, and the batch goes on."""
+    """A worker that ends in the middle is reported, and the batch goes on."""
     rows = [{"question": f"Is it {n}?"} for n in range(2 * MOST)]
     rows[MOST + 9] = {"question": "fail"}
     arguments = ("dying", folder.table(rows), "--workers", "2")

@@ -100,7 +100,7 @@ IDS: list[tuple[Any, list[Any]]] = [
     ids=lambda value: str(getattr(value, "type", "")),
 )
 def test_ids_that_json_cannot_have(folder: Folder, ids: Any, expected_id: Any) -> None:
-    """A row that fails is told with its id, whatever that is; with --resume, too."""
+    """A row that fails is reported with its id, whatever that is; with --resume, too."""
     table = pyarrow.table({"uid": ids, "question": ["a", "b", None, "d", "e"]})
     parquet.write_table(table, "rows.parquet")
     for resume in ((), ("--resume",)):
@@ -240,7 +240,7 @@ def test_what_a_prompt_is_made_of(prompt: Callable[[Any], Any], cell: Any) -> No
     ],
 )
 def test_a_cell_as_json(cell: object, data: object) -> None:
-    """Every cell is JSON data where it is told or read again."""
+    """Every cell is JSON data where it is reported or read again."""
     found = json_cell(cell)
     assert data == (found if not str(found).startswith("1000") else data)
 

@@ -500,7 +500,7 @@ def test_answers_that_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_last_of_two_errors_counts() -> None:
-    """Of a request that failed twice, the error of the last attempt is told."""
+    """Of a request that failed twice, the error of the last attempt is reported."""
     make("openai", PLAIN)
     first, second = (
         CHAT.line("plain", {"error": {**INVALID, "message": text}}, status=400)
@@ -704,7 +704,7 @@ def test_cells_of_two_columns_of_two_tables(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_columns_that_no_table_has() -> None:
-    """Of two columns that are nowhere the first by name is told, and nothing is written."""
+    """Of two columns that are nowhere the first by name is reported, and nothing is written."""
     make("openai", PLAIN)
     written("r.jsonl", [spoken(CHAT, row["id"], "Yes.") for row in PLAIN])
     with redirect_stderr(StringIO()) as stderr:

@@ -272,7 +272,7 @@ def test_an_address_of_no_table(address: str, problem: str) -> None:
 
 @pytest.mark.parametrize("line", ["a,a", '"a', "\udcff"])
 def test_a_wrong_first_line_at_an_address(tmp_path: Path, line: str) -> None:
-    """It is told as that of a file, with the address."""
+    """It is reported as that of a file, with the address."""
     pytest.importorskip("pyarrow", reason="needs pyarrow")
     path = tmp_path / "rows.csv"
     path.write_bytes(f"{line}\n1\n".encode(errors="surrogateescape"))
@@ -282,7 +282,7 @@ def test_a_wrong_first_line_at_an_address(tmp_path: Path, line: str) -> None:
 
 
 def test_two_tables_of_parquet_and_one_of_lines(tmp_path: Path) -> None:
-    """Places begin anew in each file, numbers go on; only what is used is read, all is named."""
+    """Places begin again in each file, numbers go on; only what is used is read, all is named."""
     one = Path(arrow(tmp_path, {"a": [*range(257)], "s": [{"x": 1}] * 257, "b": [None] * 257}))
     first, second = str(one.rename(tmp_path / "1.parquet")), str(tmp_path / "2.jsonl")
     Path(second).write_text('{"c": 1}\n{"a": 2, "d": 3}\n', "utf-8")

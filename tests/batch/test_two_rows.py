@@ -49,14 +49,14 @@ def used(names: list[str], changes: dict[int, str] | None = None) -> list[str]:
 def test_each_file_is_told_once(
     folder: Folder, names: list[str], changes: dict[int, str], expected: list[str]
 ) -> None:
-    """A file is told with the first row that used it, and again when it has changed."""
+    """A file is reported with the first row that used it, and again when it has changed."""
     for name in "abc":
         folder.table(f"Old {name}.", name)
     assert expected == used(names, changes)
 
 
 def test_two_files_that_changed(folder: Folder) -> None:
-    """Of four that rows used two have changed and one is gone: all three are told."""
+    """Of four that rows used two have changed and one is gone: all three are reported."""
     for name in "abcd":
         folder.table(f"Old {name}.", f"{name}.txt")
     table = folder.table(
@@ -84,7 +84,7 @@ def test_two_files_that_changed(folder: Folder) -> None:
 
 
 def test_modules_that_rows_load(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two modules of one row, and one of a later row, are told as its files; others are not."""
+    """Two modules of one row, and one of a later row, are reported as its files; others are not."""
     monkeypatch.syspath_prepend(str(folder.path))
     for name in ("late_one", "late_two", "late_three"):
         folder.table("", f"{name}.py")

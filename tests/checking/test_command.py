@@ -1,4 +1,4 @@
-"""The command ``promptdsl check``: what it prints, in which form, and its exit codes."""
+"""The command ``promptdsl check``: what it prints, in which format, and its exit codes."""
 
 import json
 import re

@@ -22,7 +22,7 @@ def report_lines(checker: Checker) -> list[str]:
 
 @pytest.fixture
 def looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Looked:
-    """Return a function from files to what is told of them, and of the prompts in some."""
+    """Return a function from files to what is reported about them, and of the prompts in some."""
     monkeypatch.chdir(tmp_path)
 
     def looked(files: dict[str, str], *run: str, **settings: Any) -> list[str]:  # Any: of settings

@@ -1,4 +1,4 @@
-"""Any snapshot: entries, marks and texts of which two files often share some."""
+"""Any snapshot: two files often share entries, signs and texts."""
 
 from hypothesis import strategies as st
 

@@ -14,7 +14,7 @@ from promptdsl import *
 from tests.cases_file import write_cases
 from tests.internals import FileEntry, FilePart, PromptFile, changes, failure_text
 
-# CASES: the lines of the file beside this one are counted from here.
+# CASES: the lines of the file next to this one are counted from here.
 Table = Mapping[str, PromptFile]
 
 

@@ -41,7 +41,7 @@ from tests.internals import (
 from tests.reports.compared_pairs import marks, sections, tools, turns
 from tests.reports.request_cases import ALL, result
 
-# CASES: the lines of the file beside this one are counted from here.
+# CASES: the lines of the file next to this one are counted from here.
 
 
 # Reports.
@@ -147,7 +147,7 @@ def short(text: str) -> str:
 
 
 def told_of_two(before: PromptFile | Rendered, after: PromptFile | Rendered) -> list[Any]:
-    """Return what is told of two prompts: tokens, prefix, lost marks, and what each change adds."""
+    """Return what is reported about two prompts: tokens, prefix, lost marks, tokens of changes."""
     prompt_diff = diff(before, after)
     data, prefix = prompt_diff.to_dict(), prompt_diff.prefix
     counts = [change["tokens"] for change in data["changes"] if change["tokens"]]
@@ -165,7 +165,7 @@ def told_of_two(before: PromptFile | Rendered, after: PromptFile | Rendered) -> 
 
 
 def of_requests(prompts: Callable[[], dict[str, Timeline]], target: dict[str, str]) -> object:
-    """Return what is told of each prompt of a family and the next one."""
+    """Return what is reported about each prompt of a family and the next one."""
     rendered = {name: render(it, **target) for name, it in prompts().items()}
     return next_ones(rendered, 1, told_of_two)  # type: ignore[arg-type]
 
@@ -191,7 +191,7 @@ def totals() -> object:
 
 
 def libraries() -> object:
-    """Return what is told of libraries with other versions."""
+    """Return what is reported about libraries with other versions."""
     of: dict[str, tuple[tuple[str, str | None], ...]] = {
         "none": (),
         "a b": (("a", "1"), ("b", "1")),
@@ -374,7 +374,7 @@ ASKED: dict[str, Any] = {
 
 
 def providers() -> object:
-    """Return of payloads the provider and the entries that are told, or what is wrong."""
+    """Return of payloads the provider and the entries that are reported, or what is wrong."""
     printed: dict[str, object] = {}
     for name, payload in ASKED.items():
         try:

@@ -160,7 +160,7 @@ def test_what_a_budget_drops_is_told_by_name() -> None:
 
 
 def test_what_the_author_removed_is_not_what_the_budget_dropped() -> None:
-    """Beside an exchange that was dropped, a part that went is told as such."""
+    """Beside an exchange that was dropped, a part that went is reported as such."""
     before, after = (
         render(Timeline(History(TALK, step=25), *parts, User("So?")), model="gpt-5", budget=budget)
         for budget, parts in ((300, [Grounding("account", "Plan Pro.")]), (200, []))
@@ -253,7 +253,7 @@ def test_another_role_for_events_is_told() -> None:
 
 
 def test_an_upgraded_library_is_told_with_its_versions() -> None:
-    """An upgrade is told, also where it changes no text."""
+    """An upgrade is reported, also where it changes no text."""
     before, after = (
         attrs.evolve(prompt_file(Desk().render()), libraries=(("support", version),))
         for version in ("1.2.0", "1.3.0")
@@ -275,7 +275,7 @@ def test_a_clock_alone_changes_nothing() -> None:
 
 @pytest.mark.parametrize("id", ["q1", "q[1]", "user_2[7]x"])
 def test_a_section_of_a_turn_with_an_id(id: str) -> None:
-    """A section that a budget drops is told by the id of its turn, whatever that looks like."""
+    """A section that a budget drops is reported by the id of its turn, whatever that looks like."""
     turn = User(Section("s", "It rains. " * 20, priority=1), "Hello there.", id=id)
     complete, fitted = (render(turn, counter=len, budget=budget) for budget in (None, 40))
     assert "`s` dropped for the budget" in str(diff(complete, fitted))

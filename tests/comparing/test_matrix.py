@@ -179,7 +179,7 @@ def test_a_base_without_a_message_that_is_named_is_an_error() -> None:
 
 
 def test_a_file_that_is_whole_needs_no_base() -> None:
-    """A snapshot of another kind is told apart by its header."""
+    """A snapshot of another kind is recognised by its header."""
     empty_file = PromptFile((), ())
     error = raised(SnapshotFormatError, lambda: applied(empty_file, empty_file))
     assert error.what == f"the line {': '.join(BASE_LINE)!r} is missing"

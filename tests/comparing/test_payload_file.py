@@ -55,7 +55,7 @@ def test_one_changed_text_is_one_change(provider: Any) -> None:
     [(provider, provider) for provider in PROVIDERS if provider != "openai_compatible"]
     + [("openai_compatible", "openai")],
 )
-def test_the_provider_is_told_from_a_payload(provider: Any, expected_provider: str) -> None:
+def test_the_provider_is_recognised_by_a_payload(provider: Any, expected_provider: str) -> None:
     """Another interface of the form of OpenAI is taken for OpenAI's."""
     file = payload_file(payload(support(), provider))
     assert dict(file.header)["model"] == f"({expected_provider})"
@@ -150,7 +150,7 @@ def test_any_payload_equals_itself(prompt: Any, provider: Any) -> None:
 
 @pytest.mark.slow
 def test_recorded_conversations_are_read(recorded: dict[str, list[dict[str, Any]]]) -> None:
-    """Each is told to be in the form of OpenAI, and has all its messages."""
+    """Each is reported to be in the form of OpenAI, and has all its messages."""
     files = {name: payload_file({"messages": messages}) for name, messages in recorded.items()}
     assert {dict(file.header)["model"] for file in files.values()} == {"(openai)"}
     assert {name: len(file.entries) for name, file in files.items()} == {

@@ -71,7 +71,7 @@ def test_a_change_before_a_mark_loses_the_cached_prefix() -> None:
 
 
 def test_what_is_before_a_mark_that_is_kept_is_not_read_anew() -> None:
-    """With a mark before the change, less is read anew than without."""
+    """With a mark before the change, less is read again than without."""
     changed = f"Zero. {RULES}"
     one = prefix(support("You help. " * 500), support("You help. " * 500, changed))
     other = prefix(
@@ -164,7 +164,7 @@ def test_a_marked_block_that_grows_is_lost(compare: Any) -> None:
 
 @BOTH
 def test_text_directly_after_a_mark_keeps_it(compare: Any) -> None:
-    """What was added stands in a block of its own: only it and what follows is read anew."""
+    """What was added stands in a block of its own: only it and what follows is read again."""
     one, other = (cached("A. " * 400, **it) for it in ({}, {"more": "More. ", "question": "Why?"}))
     shared_prefix = compare(one, other)
     assert (("user",), True) == (shared_prefix.lost_marks, 5 < shared_prefix.anew < 50)

@@ -91,7 +91,7 @@ def test_groups_hold_exactly_equal_changes(both: list[tuple[PromptFile, PromptFi
 
 
 def test_the_text_tells_shared_changes_first() -> None:
-    """A rule of all teams is told once, with its prompts; then what each prompt has alone."""
+    """A rule of all teams is reported once, with its prompts; then what each prompt has alone."""
     assert (FOLDER / "report.txt").read_text("utf-8") == friday(2).text + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The file of a snapshot: any comes back as it was written, and what is wrong is told."""
+"""The file of a snapshot: parsing gives back what was written; an error names what is wrong."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The data of a page: what it has of each target, and that equal values stand once."""
+"""The data of a page: what it has of each target, and that equal values occur once."""
 
 import json
 import re

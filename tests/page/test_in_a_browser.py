@@ -272,7 +272,7 @@ def test_calls(calls: Browser) -> None:
 
 
 def test_side_by_side(calls: Browser) -> None:
-    """Two requests stand beside each other: figures, and texts."""
+    """Two requests are next to each other: figures, and texts."""
     tab(calls, "beside")
     calls.run("document.querySelector('#tab select').value = '1.1'")
     calls.run("document.querySelector('#tab select').dispatchEvent(new Event('change'))")
