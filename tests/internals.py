@@ -32,7 +32,7 @@ from promptdsl.comparing.alignment import (
 )
 from promptdsl.comparing.block_marks import schema_text
 from promptdsl.comparing.canonical import prompt_file
-from promptdsl.comparing.changes import NamedEntry, changes, named
+from promptdsl.comparing.changes import NamedEntry, changes, named_entries
 from promptdsl.comparing.compared_prompts import BASE_LINE, applied, difference
 from promptdsl.comparing.snapshot_file import (
     NAMES,
@@ -41,12 +41,12 @@ from promptdsl.comparing.snapshot_file import (
     PromptFile,
     ShownTexts,
     SnapshotFormatError,
-    alias,
-    ended,
     is_same_snapshot,
     parse,
     serialise,
-    shown,
+    value_bracket,
+    with_brackets,
+    with_end_brackets,
 )
 from promptdsl.comparing.text import changed_words, failure_text, rows_of
 from promptdsl.components import custom as custom_module
@@ -481,7 +481,6 @@ __all__ = [
     "Written",
     "WrittenPage",
     "adds_up",
-    "alias",
     "aligned",
     "all_rules",
     "all_visible",
@@ -552,7 +551,6 @@ __all__ = [
     "encoder",
     "encoding_named",
     "encodings_module",
-    "ended",
     "ended_problem",
     "entries_key",
     "entry_tokens",
@@ -638,7 +636,7 @@ __all__ = [
     "models_module",
     "most_alike",
     "name_of",
-    "named",
+    "named_entries",
     "nearest",
     "neutralised",
     "next_frame",
@@ -714,7 +712,6 @@ __all__ = [
     "servers_module",
     "services",
     "shared_by",
-    "shown",
     "shown_value",
     "signature",
     "signature_of",
@@ -752,6 +749,7 @@ __all__ = [
     "unpack",
     "unread_keys",
     "valid_unicode",
+    "value_bracket",
     "visible_json",
     "vocabulary",
     "walk",
@@ -760,8 +758,10 @@ __all__ = [
     "way_of",
     "wire_of",
     "wires",
+    "with_brackets",
     "with_cache_mark",
     "with_content",
+    "with_end_brackets",
     "with_its_article",
     "within_line",
     "write_anthropic",

@@ -1,7 +1,8 @@
-"""Prompts over the rows of a table: request files for batch services, and their results.
+"""Prompts for the rows of a table: request files for batch services, and their results.
 
-Read ``rows``, ``renderer``, ``writer`` and ``job`` in this order; ``results`` reads the answers.
-``inputs`` are the arguments of a prompt for cases with a name: to look at, to check and to test.
+Read ``rows``, ``renderer``, ``writer`` and ``job`` in this order; then ``engine``, which renders
+rows in many processes, and ``results``, which reads the answers. ``inputs`` makes the arguments of
+a prompt function, from cells or from named cases.
 """
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports

@@ -1,6 +1,7 @@
-"""Rendering many rows in their order and in bounded memory: here, in processes, or on Ray.
+"""Renders many rows in their order and in bounded memory: here, in processes, or on Ray.
 
-``render_rows`` and its pool of processes come first; then the pool on a Ray cluster.
+Read :func:`render_rows` first, then :func:`results`. The pool of processes comes next, then the
+pool on a Ray cluster.
 """
 
 import os
@@ -25,15 +26,18 @@ from promptdsl.batch.rows import TableRow, numbered
 from promptdsl.foundation.errors import OptionError, PromptError, require
 from promptdsl.foundation.frozen import is_mapping
 
-# Rendering many rows in their order, here or in worker processes, in bounded memory.
+# Rendering rows in this process or in worker processes.
 
 Work: TypeAlias = Callable[[TableRow], RowResult]
 LoadWork: TypeAlias = Callable[[], Work]
 """A function that a worker process calls once; it returns the work for each row."""
 UNPICKLED = (pickle.PicklingError, AttributeError, TypeError, RecursionError)
-"""The errors that pickle raises for a value that it cannot write."""
+"""The errors that pickle raises for an object that it cannot write."""
 MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
-"""The most rows that a worker process gets at once, and about how many characters they have."""
+"""The maximum number of rows that a worker process gets at once, and of the characters in them.
+
+A chunk may have more characters: it ends with the row that passes the maximum.
+"""
 
 
 def render_rows(
@@ -57,9 +61,9 @@ def render_rows(
 
     ``rows`` is a :class:`RowReader` of files, or any iterable of mappings from column names to
     cells; it is read only as far as needed. The options are those of :class:`RowRenderer`.
-    With ``workers``, so many processes render. They import the target, so it must be a function of
-    a module. Raises :class:`OptionError` for a wrong target or option; the error of a row is the
-    ``problem`` of its result.
+    ``workers`` is the number of processes that render. With more than one, they import the target,
+    so it must be a function of a module. The error of a row is the ``problem`` of its result.
+    Raises :class:`OptionError` for a wrong target or option.
     """
     if isinstance(target, RowRenderer) and options:
         raise OptionError("a RowRenderer already has its options", fix="pass them to RowRenderer")
@@ -76,9 +80,10 @@ def render_rows(
 
 
 class Pool(Protocol):
-    """Processes that render chunks of at most ``most_rows`` rows.
+    """Processes that render chunks of rows.
 
-    ``ahead`` is the number of chunks that are started before the first one is waited for.
+    ``most_rows`` is the maximum number of rows in a chunk. ``ahead`` is the number of chunks that
+    are started before the results of the first one are needed.
     """
 
     most_rows: int
@@ -92,57 +97,57 @@ class Pool(Protocol):
         ...
 
     def close(self) -> None:
-        """End the processes, or leave them to their owner."""
+        """End the processes; a pool that did not start them only leaves them."""
         ...
 
 
 Pools: TypeAlias = Callable[[LoadWork], Pool]
-"""A function that makes a pool; each process of the pool calls the given :data:`LoadWork`."""
+"""A function that makes a pool; each process of the pool calls its :data:`LoadWork` once."""
 
 
 def results(
     rows: Iterable[TableRow], work: Work, load: LoadWork, pools: Pools | None = None
 ) -> Iterator[RowResult]:
-    """Yield the results of rows in their order, made in this process or in a pool."""
+    """Yield the results of rows in their order; without ``pools``, this process renders them."""
     if pools is None:
         yield from map(work, rows)
         return
     pool = pools(load)
-    waiting: deque[tuple[list[TableRow], Callable[[], list[RowResult]]]] = deque()
+    pending_chunks: deque[tuple[list[TableRow], Callable[[], list[RowResult]]]] = deque()
 
-    def first() -> Iterator[RowResult]:
-        chunk, results_of_chunk = waiting.popleft()
+    def results_of_first() -> Iterator[RowResult]:
+        chunk, results_of_chunk = pending_chunks.popleft()
         for row, result in zip(chunk, results_of_chunk(), strict=True):
             yield result._replace(row=row)
 
     try:
         for chunk in _chunks(rows, pool.most_rows):
             try:
-                waiting.append((chunk, pool.submit(chunk)))
+                pending_chunks.append((chunk, pool.submit(chunk)))
             except UNPICKLED:  # a cell cannot be sent to another process
-                waiting.append((chunk, partial(without_rows, work, chunk)))
-            if len(waiting) > pool.ahead:
-                yield from first()
-        while waiting:
-            yield from first()
+                pending_chunks.append((chunk, partial(without_rows, work, chunk)))
+            if len(pending_chunks) > pool.ahead:
+                yield from results_of_first()
+        while pending_chunks:
+            yield from results_of_first()
     finally:
         pool.close()
 
 
 def without_rows(work: Work, chunk: list[TableRow]) -> list[RowResult]:
-    """Return the results of rows without the rows, which the receiving process has."""
+    """Return the results of rows without the rows: the process that receives them has the rows."""
     return [work(row)._replace(row=cast("TableRow", None)) for row in chunk]
 
 
 class ProcessPool:
-    """Processes of this machine. Each is a new interpreter, as a fork would copy locks."""
+    """Processes of this machine. Each is a new interpreter, because a fork would copy locks."""
 
     most_rows = MOST_ROWS
 
     def __init__(self, load: LoadWork, workers: int) -> None:
         self.ahead = 2 * workers
         self._executor = ProcessPoolExecutor(
-            workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(load,)
+            workers, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(load,)
         )
 
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
@@ -157,7 +162,7 @@ class ProcessPool:
 
 @contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Hold back Ctrl-C; a worker that starts meanwhile never gets it, except on Windows."""
+    """Delay Ctrl-C during a block. A worker that starts in it never gets it, except on Windows."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -168,7 +173,8 @@ def _uninterrupted() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _chunks(rows: Iterable[TableRow], most: int) -> Iterator[list[TableRow]]:
+def _chunks(rows: Iterable[TableRow], max_rows: int) -> Iterator[list[TableRow]]:
+    """Yield rows in lists, each as long as one worker process gets at once."""
     chunk: list[TableRow] = []
     characters = 0
     for row in rows:
@@ -176,7 +182,7 @@ def _chunks(rows: Iterable[TableRow], most: int) -> Iterator[list[TableRow]]:
         cells: object = row.cells
         if is_mapping(cells):
             characters += sum(len(cell) for cell in cells.values() if isinstance(cell, str))
-        if len(chunk) == most or characters > MOST_CHARACTERS:
+        if len(chunk) == max_rows or characters > MOST_CHARACTERS:
             yield chunk
             chunk, characters = [], 0
     if chunk:
@@ -187,7 +193,7 @@ _WORK: list[Work] = []
 """The work of this process, if it is a worker."""
 
 
-def _begin(load: LoadWork) -> None:
+def _start_worker(load: LoadWork) -> None:
     """Prepare a worker: it ignores Ctrl-C, and ends when its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
@@ -209,17 +215,18 @@ def _chunk_results(pickled: bytes) -> list[RowResult]:
 # A pool of processes on a Ray cluster: a task for each chunk of rows.
 
 MOST_CPUS = 64
-"""The most CPUs that are used without ``workers``: one process cannot feed more of them."""
+"""The maximum number of CPUs without ``workers``: one process cannot send rows to more."""
 
 
 class RayPool:
-    """Processes of a Ray cluster, each with a CPU of its own.
+    """Processes of a Ray cluster; each has its own CPU.
 
-    The cluster is the one to which this process is connected, else that of ``address`` or of
-    RAY_ADDRESS, else a new one on this machine, which ends with the pool. A cluster with an address
-    gets the files of the current folder, except those of ``left_out``. Without ``workers``, all its
-    CPUs are used, at most 64. When a process dies, Ray starts its task again, up to three times.
-    Raises :class:`OptionError` for a cluster that cannot be used.
+    If this process is already connected to a cluster, the pool uses it. Else it uses the cluster at
+    ``address`` or at RAY_ADDRESS. Without an address, the pool starts a cluster on this machine,
+    and ends it. A cluster at an address gets the files of the current folder, except those of
+    ``left_out``. Without ``workers``, all CPUs of the cluster are used, at most 64. When a process
+    dies, Ray starts its task again, up to three times. Raises :class:`OptionError` for a cluster
+    that cannot be used.
     """
 
     # A task takes 1.4 ms of this process, and a row of it about 8 µs.
@@ -233,30 +240,30 @@ class RayPool:
         left_out: Sequence[str] = (),
     ) -> None:
         address = address or os.environ.get("RAY_ADDRESS") or "local"
-        self._ray, self._is_ours = _connected(address, left_out)
+        self._ray, self._connected_here = _connect(address, left_out)
         cpus = int(self._ray.cluster_resources().get("CPU", 0))
         if not (cpus or workers):
             fix = "add a machine with CPUs, or give --workers to wait for one"
             raise OptionError("the Ray cluster has no CPU", fix=fix)
         self.ahead = 2 * min(cpus, MOST_CPUS) if workers is None else workers - 1
-        # The processes of a cluster find the sent files in their working folder. A folder with
-        # the name of ours may have other files there.
-        was_sent = self._is_ours and address != "local"
-        folder = None if was_sent else os.getcwd()
+        # The processes of a cluster find the files in their working folder, so they must not change
+        # to the folder of this process: on their machine it may have other files.
+        has_sent_files = self._connected_here and address != "local"
+        folder = None if has_sent_files else os.getcwd()
         self._load = pickle.dumps((__version__, folder, load))
-        self._task = self._ray.remote(num_cpus=1, max_retries=3)(_results)
-        self._begun = set[Any]()  # Any: a reference of Ray
+        self._task = self._ray.remote(num_cpus=1, max_retries=3)(_task_results)
+        self._running_tasks = set[Any]()  # Any: a reference of Ray
 
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
         """Start a chunk, and return a function that waits for its results."""
         task = self._task.remote(self._load, chunk)
-        self._begun.add(task)
+        self._running_tasks.add(task)
 
         def wait() -> list[RowResult]:
             errors = self._ray.exceptions
             try:
                 return cast("list[RowResult]", self._ray.get(task))
-            except errors.RayTaskError as error:  # no row raises: it comes from the target
+            except errors.RayTaskError as error:  # no row raises it: loading the target failed
                 cause = error.cause or error
                 if isinstance(cause, PromptError):
                     raise cause from None
@@ -265,22 +272,23 @@ class RayPool:
             except errors.RayError as error:
                 raise BrokenExecutor(str(error)) from None
             finally:
-                self._begun.discard(task)
+                self._running_tasks.discard(task)
 
         return wait
 
     def close(self) -> None:
         """Cancel the tasks that run, and leave the cluster."""
-        for task in self._begun:
+        for task in self._running_tasks:
             self._ray.cancel(task)
-        if self._is_ours:
+        if self._connected_here:
             self._ray.shutdown()
 
 
-def _connected(address: str, left_out: Sequence[str]) -> tuple[Any, bool]:
-    """Return the module ``ray``, which has no types, and whether this call connected it."""
+def _connect(address: str, left_out: Sequence[str]) -> tuple[Any, bool]:
+    """Return the module ``ray``, which has no types, and whether this call connected to it."""
     if address == "local" and "ray" not in sys.modules:
-        # Ray reads these variables when it is imported. The token is for this run, and in no file.
+        # Ray reads these variables when it is imported. The token is only for this run; no file has
+        # it.
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=token_hex(32))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     ray = require("ray", "ray")
@@ -289,10 +297,10 @@ def _connected(address: str, left_out: Sequence[str]) -> tuple[Any, bool]:
     options: dict[str, Any] = {"logging_level": "error"}
     if address == "local":
         options["include_dashboard"] = False
-    # A job of the cluster already has its files there.
+    # The files of a job of the cluster are already there.
     elif "RAY_JOB_CONFIG_JSON_ENV_VAR" not in os.environ:
-        left = [f"/{escape(os.path.relpath(path))}" for path in left_out]
-        options["runtime_env"] = {"working_dir": os.getcwd(), "excludes": left}
+        excluded = [f"/{escape(os.path.relpath(path))}" for path in left_out]
+        options["runtime_env"] = {"working_dir": os.getcwd(), "excludes": excluded}
     if address.rpartition(":")[2].isdecimal() and "//" not in address:
         _check_health(address)
     try:
@@ -304,7 +312,7 @@ def _connected(address: str, left_out: Sequence[str]) -> tuple[Any, bool]:
 
 
 def _check_health(address: str) -> None:
-    """Raise :class:`OptionError` for an address without a cluster, which Ray tries for minutes."""
+    """Raise :class:`OptionError` for an address without a cluster: Ray would try it for minutes."""
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     try:
         subprocess.run(command, check=True, timeout=20, capture_output=True)
@@ -318,10 +326,11 @@ def _one_line(error: BaseException) -> str:
 
 
 @lru_cache(maxsize=1)
-def _work(loaded: bytes) -> Work:
-    needed, folder, load = pickle.loads(loaded)
-    if needed != __version__:
-        what = f"the Ray cluster has promptdsl {__version__}, and this process {needed}"
+def _work(pickled: bytes) -> Work:
+    """Return the work of this process of the cluster; it is loaded only once."""
+    version, folder, load = pickle.loads(pickled)
+    if version != __version__:
+        what = f"the Ray cluster has promptdsl {__version__}, and this process {version}"
         raise OptionError(what, fix="install the same version on both")
     if folder is not None:
         os.chdir(folder)
@@ -331,6 +340,6 @@ def _work(loaded: bytes) -> Work:
         raise OptionError(f"the file of the prompt ends the process: {error}") from None
 
 
-def _results(loaded: bytes, chunk: list[TableRow]) -> list[RowResult]:
-    """Return the results of rows; this is the task of a process of the cluster."""
-    return without_rows(_work(loaded), chunk)
+def _task_results(pickled: bytes, chunk: list[TableRow]) -> list[RowResult]:
+    """Return the results of rows; a process of the cluster runs this as its task."""
+    return without_rows(_work(pickled), chunk)

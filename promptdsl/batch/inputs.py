@@ -1,7 +1,8 @@
-"""The arguments of a prompt function, from the cells of a table row or from named inputs.
+"""The arguments of a prompt function: from the cells of a table row, or from named inputs.
 
-The first part reads cells by the declared types of the function; the second has the named inputs,
-which are cases to look at, to check and to test.
+The first part reads cells by the declared types of the parameters: read :class:`Parameters` first.
+The second part has named inputs, which are cases to look at, to check and to test: read
+:func:`named_inputs` first.
 """
 
 import base64
@@ -39,24 +40,24 @@ from promptdsl.foundation.unicode import on_one_line
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 _NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
 _READ: dict[type, Callable[[str], object]] = {
-    int: lambda text: int(_number(text)),
-    float: lambda text: float(_number(text)),
+    int: lambda text: int(_number_text(text)),
+    float: lambda text: float(_number_text(text)),
     bool: lambda text: _WORDS[text.strip().lower()],
     datetime: datetime.fromisoformat,
     date: date.fromisoformat,
 }
-"""The functions that read a text as the type that a parameter declares."""
+"""For each type that a parameter may declare, the function that reads a text as it."""
 _CHECKED = (*_READ, str, type(None))
-"""The types that are checked; a parameter of any other type, but a choice, takes every cell."""
+"""The types that are checked. A parameter of another type takes every cell, except a choice."""
 
 
 _MOST_BITS = 10_000
-"""Integers with more bits are shortened texts: Python writes at most 4,300 digits."""
+"""An integer with more bits becomes a shortened text: Python writes at most 4,300 digits."""
 
 
 @attrs.frozen
 class OddCell:
-    """A cell for which Python has no value. If the function takes it, its row fails."""
+    """A cell for which Python has no value. Its row fails if the function takes the cell."""
 
     problem: str
 
@@ -110,8 +111,9 @@ class Parameters:
     def arguments(self, cells: Mapping[str, object], *, texts: bool = False) -> dict[str, object]:
         """Return the arguments of a row, without the cells that the function does not take.
 
-        If all cells are ``texts``, a cell is read as a number or a truth value where its parameter
-        declares this type. Raises :class:`DataError` for a missing cell, or one of another type.
+        With ``texts``, all cells are texts: a cell is read as a number or a truth value if its
+        parameter declares this type. Raises :class:`DataError` for a missing cell, or a cell of
+        another type.
         """
         missing = [name for name in self.required if name not in cells]
         if missing:
@@ -123,7 +125,7 @@ class Parameters:
         }
 
     def _missing(self, name: str, cells: Mapping[str, object]) -> DataError:
-        """Return the error for a missing cell; one that is no argument may be it, misspelt."""
+        """Return the error for a missing cell; its fix names a cell with a similar name."""
         problem = f"the row has no {name!r}, which {self.name} needs"
         names = on_one_line(", ".join(sorted(cells)))
         fix = f"it has {names}" if names else ""
@@ -148,25 +150,25 @@ class Parameters:
                         return _READ[kind](cell)
                     except (ValueError, KeyError):
                         continue
-        raise _misfit(name, cell, types, texts=texts)
+        raise _wrong_type(name, cell, types, texts=texts)
 
 
-def _misfit(name: str, cell: object, types: tuple[type, ...], *, texts: bool) -> DataError:
+def _wrong_type(name: str, cell: object, types: tuple[type, ...], *, texts: bool) -> DataError:
     """Return the error for a cell that has none of the types of its parameter."""
-    wanted = " or ".join(kind.__name__ for kind in types).replace("NoneType", "None")
+    expected_types = " or ".join(kind.__name__ for kind in types).replace("NoneType", "None")
     actual, fix = f"{type(cell).__name__} {str(cell)[:40]!r}", ""
     if cell is None:
         actual, fix = "null", "add `| None` to the type of the parameter"
     elif cell == "" and texts:
         fix = "an empty cell is None if the type of the parameter has `| None`"
-    return DataError(f"the cell {name!r} is {actual}, not {wanted}", fix=fix)
+    return DataError(f"the cell {name!r} is {actual}, not {expected_types}", fix=fix)
 
 
 def json_cell(cell: object) -> JsonValue:
     """Return any cell as JSON data; no cell raises an error.
 
-    NaN and infinity are null, since pandas writes a missing cell as NaN. Bytes are base64, times
-    are in ISO 8601, keys and values of other types are their text.
+    NaN and infinity become null, because pandas writes a missing cell as NaN. Bytes become base64,
+    dates and times ISO 8601. Keys and cells of other types become their text.
 
     >>> json_cell([float("nan"), Decimal("1.50"), b"a"])
     [None, '1.50', 'YQ==']
@@ -175,7 +177,7 @@ def json_cell(cell: object) -> JsonValue:
         return _as_json(cell)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # printing an unknown object may raise anything
+    except BaseException:  # the text of an unknown object may raise any error
         return f"<{type(cell).__name__} that cannot be printed>"
 
 
@@ -189,7 +191,7 @@ def _as_json(cell: object) -> JsonValue:
     if isinstance(cell, list | tuple):
         return [_as_json(item) for item in cast("list[object]", cell)]
     if is_mapping(cell):
-        return {str(key): _as_json(value) for key, value in cell.items()}
+        return {str(key): _as_json(member) for key, member in cell.items()}
     if isinstance(cell, bytes):
         return base64.b64encode(cell).decode()
     is_missing = isinstance(cell, Decimal) and not cell.is_finite()
@@ -203,14 +205,19 @@ def _as_text(cell: object) -> str:
 _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
-def _number(text: str) -> str:
-    """Return the text of a number; ``ValueError`` for numbers of Python alone, such as ``1_0``."""
+def _number_text(text: str) -> str:
+    """Return the text of a number.
+
+    Raises ``ValueError`` for any other text, also for one that only Python reads as a number, such
+    as ``1_0``.
+    """
     if _NUMBER.fullmatch(text) is None:
         raise ValueError(text)
     return text
 
 
 def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
+    """Return the signature of a function; raise :class:`OptionError` if Python has none."""
     try:
         if sys.version_info >= (3, 14):
             from annotationlib import Format
@@ -223,7 +230,7 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
 
 
 def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:  # Any: as authors write
-    """Return an annotation; ``object`` for a text that cannot be evaluated here."""
+    """Return an annotation, evaluated if it is a text; ``object`` if that fails."""
     if not isinstance(annotation, str):
         return annotation
     # It is a text in a module with "from __future__ import annotations".
@@ -239,7 +246,7 @@ def _members(annotation: Any) -> tuple[Any, ...]:  # Any: as authors write
 
 
 def _types_of(annotation: Any) -> tuple[type, ...]:  # Any: as authors write
-    """Return the types of an annotation; none if one of them is not checked."""
+    """Return the types of an annotation; an empty tuple if one of them is not checked."""
     members = _members(annotation)
     return members if all(member in _CHECKED for member in members) else ()
 
@@ -247,15 +254,15 @@ def _types_of(annotation: Any) -> tuple[type, ...]:  # Any: as authors write
 def _choices_of(annotation: Any) -> list[tuple[object, object]]:  # Any: as authors write
     """Return the cells that a ``Literal`` or an ``Enum`` allows, each with its argument.
 
-    There are none for an annotation with other types, except ``None``.
+    The list is empty if the annotation has another type, except ``None``.
     """
     choices: list[tuple[object, object]] = []
     for member in _members(annotation):
         if typing.get_origin(member) is typing.Literal:
-            choices += [(value, value) for value in typing.get_args(member)]
+            choices += [(literal, literal) for literal in typing.get_args(member)]
         elif isinstance(member, enum.EnumType):
-            entries = cast("list[enum.Enum]", list(member))
-            choices += [(entry.value, entry) for entry in entries]
+            members_of_enum = cast("list[enum.Enum]", list(member))
+            choices += [(enum_member.value, enum_member) for enum_member in members_of_enum]
         elif member is type(None):
             choices.append((None, None))
         else:
@@ -266,17 +273,17 @@ def _choices_of(annotation: Any) -> list[tuple[object, object]]:  # Any: as auth
 def _chosen(
     name: str, cell: object, choices: list[tuple[object, object]], *, texts: bool
 ) -> object:
-    """Return the argument for a cell; :class:`DataError` for a cell that is no choice."""
-    for value, argument in choices:
-        text = "" if value is None else str(value)
+    """Return the argument for a cell; raise :class:`DataError` for a cell that is not a choice."""
+    for choice, argument in choices:
+        text = "" if choice is None else str(choice)
         if (texts and cell == text) or cell is argument:
             return argument
-        if type(cell) is type(value) and cell == value:
+        if type(cell) is type(choice) and cell == choice:
             return argument
-    values = [repr(value) for value, _ in choices]
+    choice_names = [repr(choice) for choice, _ in choices]
     actual = "null" if cell is None else repr(str(cell)[:40])
-    problem = f"the cell {name!r} is {actual}, not one of {', '.join(values)}"
-    raise DataError(problem, fix=nearest(cell, [str(value) for value, _ in choices]))
+    problem = f"the cell {name!r} is {actual}, not one of {', '.join(choice_names)}"
+    raise DataError(problem, fix=nearest(cell, [str(choice) for choice, _ in choices]))
 
 
 # Named inputs: the arguments of a prompt function for cases to look at, to check and to test.
@@ -308,22 +315,25 @@ class NamedInputs:
 
     @property
     def data(self) -> JsonDict:
-        """The arguments as JSON, for a record: another value is its type, such as ``(History)``."""
+        """The arguments as JSON data, for a record.
+
+        A value that JSON cannot express becomes the name of its type, such as ``(History)``.
+        """
         return {name: _as_data(argument) for name, argument in self.arguments.items()}
 
     @public_api
     def prompt_of(self, function: Callable[..., Any], *, name: str = "") -> Any:  # Any: a prompt
-        """Return what a function returns for these arguments; an asynchronous one is run.
+        """Return what a function returns for these arguments; an asynchronous function is run.
 
-        ``name`` is that of the function in errors. Raises :class:`OptionError` if it takes other
-        arguments, and whatever the function raises.
+        ``name`` is what errors call the function. Raises :class:`OptionError` if the function has
+        other parameters, and whatever the function raises.
         """
         name = name or getattr(function, "__name__", "the function")
         self._check(function, name)
         return _awaited(function(**self.arguments))
 
     def _check(self, function: Callable[..., object], name: str) -> None:
-        """Raise :class:`OptionError` for an unknown and for a missing argument of a function."""
+        """Raise :class:`OptionError` for an argument without a parameter, and for a missing one."""
         at = tuple(filter(None, (self.at, line_of(function))))
         try:
             parameters = Parameters(function, name)
@@ -345,17 +355,18 @@ class NamedInputs:
 def named_inputs(
     inputs: InputsSource, *, name: str = "the inputs", at: str = ""
 ) -> tuple[NamedInputs, ...]:
-    """Return the inputs of a mapping, or of a function that returns one, in their order.
+    """Return the inputs in a mapping, or in the mapping that a function returns, in their order.
 
-    ``name`` is what errors call them. ``at`` is the author's line, ``file:line``: without it that
-    of the function, or of the caller. A function is called once; an asynchronous one is run.
+    ``name`` is what errors call the inputs. ``at`` is the author's line, ``file:line``, that errors
+    name; the default is the line of the function, or of the caller. A function is called once; an
+    asynchronous one is run.
 
     >>> from promptdsl.batch import named_inputs
     >>> [case.name for case in named_inputs({"short": {"question": "Why?"}, "none": {}})]
     ['short', 'none']
 
-    Raises :class:`DataError` for anything else, and if there are none; and what the function
-    raises, with a note of the line.
+    Raises :class:`DataError` for anything else, and if there are no inputs. An error that the
+    function raises gets a note with the line.
     """
     cases: object = inputs
     if callable(inputs):
@@ -376,19 +387,20 @@ def named_inputs(
 
 @public_api
 def inputs_of_name(inputs: tuple[NamedInputs, ...], name: str | None) -> NamedInputs:
-    """Return the inputs with a name; without a name the only ones.
+    """Return the inputs with this name; without a name, the only inputs.
 
     >>> from promptdsl.batch import inputs_of_name, named_inputs
     >>> inputs_of_name(named_inputs({"short": {}, "long": {}}), "long").name
     'long'
 
-    Raises :class:`OptionError` for an unknown name, and where several need a name.
+    Raises :class:`OptionError` for an unknown name, and for two or more inputs without a name.
     """
     names = [case.name for case in inputs]
     if name is None and len(inputs) == 1:
         return inputs[0]
     if name is None:
-        raise OptionError("name the inputs", fix=f"there is {', '.join(map(on_one_line, names))}")
+        what = f"there are {len(names)} inputs, so one of them must be named"
+        raise OptionError(what, fix=f"name one of {', '.join(map(on_one_line, names))}")
     for case in inputs:
         if case.name == name:
             return case
@@ -402,7 +414,7 @@ def line_of(function: Callable[..., object]) -> str:
 
 
 def _returned(function: Callable[[], object], name: str, at: str) -> object:
-    """Return what a function of inputs returns."""
+    """Call a function that returns inputs, and return its result."""
     required = Parameters(function, name).required
     if required:
         what = f"{name} need {', '.join(required)}, but are called without arguments"
@@ -414,36 +426,37 @@ def _returned(function: Callable[[], object], name: str, at: str) -> object:
         raise
 
 
-def _awaited(value: Any) -> Any:  # Any: what an author's function returns
-    """Return a value; of a coroutine, its result.
+def _awaited(returned: Any) -> Any:  # Any: what an author's function returns
+    """Return what a function returned; if it is a coroutine, run it and return its result.
 
-    It runs in a new event loop; if one already runs, as in a notebook, that is in a thread.
+    A coroutine runs in a new event loop. If an event loop already runs, as in a notebook, the new
+    one is in another thread.
     """
-    if not inspect.iscoroutine(value):
-        return value
+    if not inspect.iscoroutine(returned):
+        return returned
     import asyncio
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(value)
+        return asyncio.run(returned)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(copy_context().run, asyncio.run, value).result()
+        return thread.submit(copy_context().run, asyncio.run, returned).result()
 
 
 def _case(case: object, arguments: object, name: str, at: str) -> NamedInputs:
-    """Return the inputs of an entry. Raises :class:`DataError` if it is no name and arguments."""
+    """Return the inputs of one case; raise :class:`DataError` for a wrong name or arguments."""
     if not isinstance(case, str) or not case:
-        what = f"{name} have the name {shown(case)}, which is no text"
+        what = f"{name} have the name {shown(case)}, which is not a text"
         raise DataError(what, fix="give each a name: a text that is not empty", at=(at,))
     if not is_mapping(arguments):
         what = f"the inputs {case!r} are {_kind(arguments)}, not arguments by name"
         raise DataError(what, fix=EXAMPLE, at=(at,))
     for argument in arguments:
         if not isinstance(argument, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            what = f"the inputs {case!r} have the argument {shown(argument)}, which is no text"
+            what = f"the inputs {case!r} have the argument {shown(argument)}, which is not a text"
             raise DataError(what, fix="write the name of a parameter", at=(at,))
     return NamedInputs(case, {**arguments}, at)
 
@@ -453,16 +466,16 @@ def _kind(value: object) -> str:
 
 
 def _as_data(argument: object) -> JsonValue:
-    """Return an argument as JSON; of a value that JSON cannot express, the name of its type."""
+    """Return an argument as JSON; a value that JSON cannot express becomes the name of its type."""
     try:
         return cast("JsonValue", thawed(plain(argument, "inputs", _leaf)))
     except DataError:  # a key that is no text, or data that is too deep
         return _type_name(argument)
 
 
-def _leaf(value: object, around: Around, key: object) -> JsonValue:
+def _leaf(value: object, context: Around, key: object) -> JsonValue:
     try:
-        return json_leaf(value, around, key)
+        return json_leaf(value, context, key)
     except DataError:
         return _type_name(value)
 

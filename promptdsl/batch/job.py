@@ -1,4 +1,7 @@
-"""A batch from rows to files: it can be started, counted before, or resumed after a stop."""
+"""Makes a batch, from rows to files: count it before, write it, or resume it after a stop.
+
+Read :func:`write_batch` first, then :func:`count_rows`.
+"""
 
 import os
 import sys
@@ -19,13 +22,17 @@ from promptdsl.batch.writer import MANIFEST, BatchWriter, is_unfinished, read_ma
 from promptdsl.foundation.errors import DataError, nearest
 
 TRIED = 20
-"""How many of the first rows are tried: the first that does not fail describes the batch."""
+"""The number of first rows that are tried: the first that does not fail describes the batch."""
 Load = Callable[[], RowRenderer]
 """A function that makes the renderer in a worker process."""
 
 
 class Job(NamedTuple):
-    """The rows of a batch, its renderer and its options, which the manifest contains unchanged."""
+    """The rows of a batch, its renderer and its options.
+
+    ``load`` makes the renderer in a worker process, ``pools`` makes the worker processes. The
+    manifest has the ``options`` as they are.
+    """
 
     reader: RowReader
     renderer: RowRenderer
@@ -48,15 +55,15 @@ def write_batch(
     """Write a batch into a folder, and yield its writer at the beginning and after each row.
 
     With ``resume``, a batch that was stopped continues. ``id`` is the column with the ids. With
-    ``dedupe``, equal bodies are one request. With ``stop``, the batch stops at the first row that
-    fails. ``depends_on`` are further files that the prompt reads. Raises :class:`DataError` for a
-    folder with another batch, and, without ``force``, if a file or an option of the batch has
-    changed since it was started.
+    ``dedupe``, equal bodies are sent as one request. With ``stop``, the batch stops at the first
+    row that fails. ``depends_on`` are further files that the prompt reads. Raises
+    :class:`DataError` for a folder with another batch or other files. Without ``force``, it also
+    raises :class:`DataError` if a file or an option of the batch has changed since it was started.
     """
     _, rendered, rows = _first(job, id)
     about = _about(job, rendered, depends_on)
     if resume:
-        read_manifest(folder)  # raise an error if there is none
+        read_manifest(folder)  # it raises an error if there is none
     os.makedirs(folder, exist_ok=True)
     with _locked(folder):
         state = None
@@ -70,7 +77,7 @@ def write_batch(
         failed = writer.failed
         finished = False
         try:
-            writer.note(job.renderer.used.items())  # of the rows that were tried, or are done
+            writer.note(job.renderer.used.items())  # of rows that were tried here, or are done
             yield writer
             work, load = job.renderer.result, partial(_work, job.load)
             for result in results(rows, work, load, job.pools):
@@ -86,9 +93,10 @@ def write_batch(
 def _resumed(
     about: dict[str, Mapping[str, object]], folder: str, *, force: bool
 ) -> Mapping[str, Any]:
-    """Return the state of a batch that continues; its inputs are added to its description.
+    """Return the state of a batch that continues; add the inputs in its manifest to ``about``.
 
-    Raises :class:`DataError`, without ``force``, if something has changed since it was started.
+    Raises :class:`DataError` if the format of the batch has changed. Without ``force``, it also
+    raises :class:`DataError` if anything else has changed since the batch was started.
     """
     manifest = read_manifest(folder)
     state: Mapping[str, Any] = manifest["state"]
@@ -97,12 +105,12 @@ def _resumed(
     if changes and not force:
         fix = "--force continues with the current files; a new folder starts again"
         raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
-    # Another service is a change, too. So this is reached only with force, which cannot allow it:
-    # one file would have requests of two formats.
+    # Another service is also a change, so the code is here only with ``force``. Force cannot allow
+    # it: one file would have requests of two formats.
     if manifest["options"]["service"] != about["options"]["service"]:
         raise DataError("the batch was started in another format", fix="name a new folder")
-    # ``batch read`` joins the cells of a row to its answer only if the input has the digest noted
-    # here. The old digests stay, so that no new cell of a changed row is added to its answer.
+    # ``batch read`` adds the cells of a row to its answer only if the input has the digest that is
+    # noted here. The old digests stay, so no cell of a changed row is added to an old answer.
     about["inputs"] = {**about["inputs"], **manifest["inputs"]}
     if force:
         # The changed files are accepted: their digests are noted again.
@@ -113,7 +121,7 @@ def _resumed(
 def _refuse_used(folder: str) -> None:
     """Raise :class:`DataError` for a folder with a batch or other files.
 
-    A batch without a manifest wrote nothing completely: all its files are still unfinished.
+    Unfinished files without a manifest are no batch: nothing in them is complete.
     """
     if all(map(is_unfinished, os.listdir(folder))):
         return
@@ -163,9 +171,10 @@ def _count(load: Load, first: TableRow | None) -> Work:
 
 
 def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, Iterator[TableRow]]:
-    """Return the first row that does not fail among the first ones, its render, and all rows.
+    """Return the first row that does not fail, its render, and an iterator over all rows.
 
-    Raises :class:`DataError` if there is no row, or none of the first has the column ``id``, and
+    Only the first ``TRIED`` rows are tried; the row and its render are ``None`` if all of them
+    fail. Raises :class:`DataError` if there is no row, or none of these has the column ``id``, and
     :class:`TakenKey` if ``extra`` has a key that the prompt writes.
     """
     rows = iter(job.reader)
@@ -173,7 +182,7 @@ def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, 
     names = {name for row in tried for name in row.cells}
     if not tried:
         raise DataError(f"there is no row in {', '.join(job.reader.paths)}")
-    # A row that cannot be read has no cells. If none has any, each row fails with its own reason.
+    # A row that cannot be read has no cells. If no row has cells, each fails with its own reason.
     if id is not None and names and id not in names:
         raise DataError(f"there is no column {id!r} for the ids", fix=nearest(id, names))
     for row in tried:
@@ -191,8 +200,12 @@ def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, 
 def _skip_done(
     state: Mapping[str, Any], rows: Iterator[TableRow], renderer: RowRenderer, *, force: bool
 ) -> None:
-    """Skip the rows that are done; the first row of each file must give the same request."""
-    # The files of requests are the "parts" of a state.
+    """Skip the rows that are done.
+
+    Raises :class:`DataError`, without ``force``, if the first row of a request file now gives
+    another request.
+    """
+    # A state names the request files "parts".
     files = {} if force else {file["row"]: file for file in state["parts"]}
     for row in islice(rows, state["rows"]):
         file = files.get(row.number)
@@ -210,40 +223,40 @@ def _skip_done(
 def _about(
     job: Job, rendered: Rendered | None, depends_on: Sequence[str]
 ) -> dict[str, Mapping[str, object]]:
-    """Return the description of a batch: its inputs, options, versions and code."""
+    """Return the description of a batch for its manifest: inputs, options, versions and files."""
     sections = () if rendered is None else rendered.libraries
     paths = [*job.reader.paths]
     project = _project_files(job.renderer.name)
-    named: set[str] = set()
+    named_files: set[str] = set()
     for path in depends_on:
         if not os.path.isfile(path):
             raise DataError(f"no such file: {path}", fix="--depends-on takes the paths of files")
-        named.add(shown_path(os.path.abspath(path)))
+        named_files.add(shown_path(os.path.abspath(path)))
     return {
         "inputs": {path: digest_of(path) for path in paths},
         "options": {
             "service": job.renderer.format,
-            # The program that reads the results need not register a server.
+            # So the program that reads the results does not need to register a server.
             "adapter": ModelFacts(ProviderId(job.renderer.format)).wire.adapter,
             **{"inputs": paths, **job.options},
         },
         "versions": {"format": 1, "promptdsl": __version__, "python": python_version()},
-        "files": {path: digest_of(path) for path in sorted(project | named)},
+        "files": {path: digest_of(path) for path in sorted(project | named_files)},
         "libraries": {section.name: [section.version, section.digest] for section in sections},
     }
 
 
 def _project_files(target: str) -> set[str]:
-    """Return the files of the loaded modules that are not installed, and the templates.
+    """Return the files of imported modules that are not installed, and the templates.
 
-    Templates are the ``.j2`` files next to ``target`` and in the current folder, and all files
-    in the folders ``templates`` there whose names have an extension.
+    Templates are the ``.j2`` files next to ``target`` and in the current folder, and the files with
+    an extension in the folders ``templates`` there.
     """
-    loaded = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
+    paths = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
     for folder in {os.getcwd(), os.path.dirname(os.path.abspath(target))}:
-        loaded += glob(os.path.join(escape(folder), "*.j2"))
-        loaded += glob(os.path.join(escape(folder), "templates", "**", "*.*"), recursive=True)
-    files = {os.path.abspath(path) for path in loaded if path}
+        paths += glob(os.path.join(escape(folder), "*.j2"))
+        paths += glob(os.path.join(escape(folder), "templates", "**", "*.*"), recursive=True)
+    files = {os.path.abspath(path) for path in paths if path}
     return {
         shown_path(path)
         for path in files
@@ -252,10 +265,10 @@ def _project_files(target: str) -> set[str]:
 
 
 def _used_changes(state: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each file that a row used and that has changed."""
+    """Yield a text for each file that a row used and that has changed or is missing."""
     for path, digest in state.get("used", {}).items():
         if path.startswith("library "):
-            continue  # it is compared when a row uses it again
+            continue  # the library is compared when a row uses it again
         try:
             if digest_of(path) != digest:
                 yield f"{path} has changed"
@@ -264,7 +277,7 @@ def _used_changes(state: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each difference of two manifests."""
+    """Return a text for each difference between two manifests."""
     changes: list[str] = []
     for key, now in after.items():
         then = before.get(key, {})

@@ -1,6 +1,6 @@
-"""The renderer of rows: each row gives the body of a request, or a problem.
+"""Renders the rows of a table: each row becomes the body of a request, or a problem.
 
-A problem, with the author's lines of an error, comes first; then the renderer.
+Problems come first. Then read :class:`RowRenderer`: its ``result()`` renders one row.
 """
 
 import base64
@@ -32,7 +32,11 @@ from promptdsl.foundation.unicode import valid_unicode
 
 
 class Problem(NamedTuple):
-    """The reason why a row has no request: the error, its type, its lines, and what to do."""
+    """The reason why a row has no request.
+
+    ``type`` is the class of the error, ``what`` its text, ``fix`` what to do. ``at`` are the lines
+    of the author's code, ``file:line``.
+    """
 
     type: str
     what: str
@@ -45,7 +49,7 @@ class Problem(NamedTuple):
 
 
 def problem_of(error: BaseException) -> Problem:
-    """Return any error as a problem, with the lines of its author."""
+    """Return any error as a problem, with the lines of the author's code."""
     try:
         return _problem_of(error)
     except KeyboardInterrupt:
@@ -57,9 +61,9 @@ def problem_of(error: BaseException) -> Problem:
 def _problem_of(error: BaseException) -> Problem:
     name = type(error).__name__
     if isinstance(error, PromptError):
-        # An error about an argument of render() names our line that calls render().
-        ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
-        at = tuple(line for line in map(str, error.at) if line not in ours)
+        # An error about an argument of render() also names the line here that calls render().
+        lines_here = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+        at = tuple(line for line in map(str, error.at) if line not in lines_here)
         return Problem(name, error.what, error.fix or "", at)
     frames = user_frames(error)
     return Problem(
@@ -68,10 +72,10 @@ def _problem_of(error: BaseException) -> Problem:
 
 
 def _text_of(error: BaseException) -> str:
-    """Return the text of an error, followed by its notes; its type if it has no text."""
+    """Return the text of an error, then its notes; for an error without text, its class."""
     cls, lines = type(error), traceback.format_exception_only(error)
     names = (f"{cls.__module__}.{cls.__qualname__}", cls.__qualname__)
-    # A SyntaxError begins with lines of the code.
+    # The text of a SyntaxError begins with lines of the code: they are left out.
     begins = (index for index, line in enumerate(lines) if line.startswith(names))
     text = "".join(lines[next(begins, -1) :]).strip()
     prefix = next((f"{name}: " for name in names if text.startswith(f"{name}: ")), "")
@@ -83,7 +87,7 @@ PACKAGE = os.path.join(os.path.dirname(promptdsl.__file__), "")
 
 
 def user_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames of the user's code; those of installed packages if there are no others."""
+    """Return the frames of the user's code; if it has none, the frames of installed packages."""
     trace = traceback.extract_tb(error.__traceback__)
     stack = [frame for frame in trace if not frame.filename.startswith((PACKAGE, "<frozen "))]
     return [frame for frame in stack if not is_installed(frame.filename)] or stack
@@ -106,19 +110,23 @@ def _installed() -> tuple[str, ...]:
     return tuple(os.path.join(folder, "") for folder in {*folders, *map(os.path.realpath, folders)})
 
 
-# The renderer of rows: each row gives the body of a request, or a problem.
+# The renderer of rows: each row becomes the body of a request, or a problem.
 
 _KEEP_EMPTY = "write --keep-empty, or keep_empty=True in code, to send it anyway"
 _TURNS = ("messages", "contents", "input")
 """The keys of the turns in a payload."""
 _LIBRARIES = "promptdsl.libraries.library"
-"""The module that is loaded with the first library."""
-# Some readers of lines take these characters as line ends; JSON does not escape them.
+"""The module that Python imports with the first library."""
+# Some programs that read lines take these characters as line ends, and JSON does not escape them.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 class RowTokens(NamedTuple):
-    """The tokens of a request, how exactly they are counted, and how many the first row shares."""
+    """The tokens of a request.
+
+    ``total`` are all tokens, ``shared`` those at the beginning that are equal in the first row.
+    ``label`` says how exact the count is.
+    """
 
     total: int
     label: str
@@ -128,10 +136,11 @@ class RowTokens(NamedTuple):
 class RowResult(NamedTuple):
     """The result of a row: the ``body`` of its request as JSON text, or a ``problem``.
 
-    ``digest`` is the hash of the body, 12 hexadecimal digits. ``losses`` is the content that the
-    model does not accept. ``hints`` are those of the render, if they are switched on. ``schema`` is
-    the JSON text of the output schema, if the prompt has one. ``used`` are the files and libraries
-    that this process used first with this row, and their digests.
+    ``digest`` are the first 12 hexadecimal digits of the SHA-256 of the body. ``losses`` is the
+    content that the model does not accept. ``hints`` are the hints of the render, if they are
+    switched on. ``schema`` is the JSON text of the output schema, if the prompt has one. ``used``
+    are files and libraries with their digests: those that this process used for the first time with
+    this row, and those that have changed.
     """
 
     row: TableRow
@@ -146,14 +155,15 @@ class RowResult(NamedTuple):
 
 
 class RowRenderer:
-    """A prompt function for the rows of a table.
+    """Renders rows of a table with a prompt function.
 
     ``target`` is a function or component whose parameters have the names of columns; other columns
-    are left out. ``constants`` are cells of every row without a cell of this name. ``format`` is a
-    provider with a batch service, or ``messages``; by default it is the provider of ``model``.
-    ``extra`` are keys of the body that a prompt does not write. A row fails if no text of a
-    ``User`` or ``History`` is sent, unless ``keep_empty`` is true. With ``hints``, results have the
-    hints of their renders. ``options`` are those of :func:`render`.
+    are left out. ``constants`` are cells for every row that has no cell of the same name.
+    ``format`` is a provider with a batch service, or ``messages``; by default it is the provider of
+    ``model``. ``extra`` are keys of the body that a prompt does not write. A row without any text
+    of a ``User`` or ``History`` fails, unless ``keep_empty`` is true. With ``hints``, results have
+    the hints of their renders. ``name`` is what errors call the target. ``options`` are those of
+    :func:`render`.
 
     >>> from promptdsl import Timeline, User
     >>> from promptdsl.batch import RowRenderer
@@ -164,9 +174,9 @@ class RowRenderer:
     >>> result.body
     '{"model":"gpt-5","messages":[{"role":"user","content":"Why?"}]}'
 
-    It can be pickled if its target can, so other programs may call it: with a list of rows it
-    returns a list of :class:`RowResult`, with an Arrow table it returns the table with the columns
-    ``body`` and ``problem``. Raises :class:`OptionError` for a wrong target or option.
+    A renderer can be pickled if its target can, so that other programs can call it. For a list of
+    rows it returns a list of :class:`RowResult`; for an Arrow table it returns the table with the
+    new columns ``body`` and ``problem``. Raises :class:`OptionError` for a wrong target or option.
     """
 
     def __init__(
@@ -200,11 +210,11 @@ class RowRenderer:
         if format is None and provider is None and model is not None:
             fix = "name the service: --format, or format= in code; open models: openai_compatible"
             of_name = promptdsl.render(promptdsl.User("?"), model=model).hints
-            near = [
+            suggestions = [
                 hint.why.rpartition(": ")[2] for hint in of_name if hint.name == "unknown_model"
             ]
             problem = f"the provider of the model {model!r} is not known"
-            raise OptionError(problem, fix=" Or ".join([*near, fix]))
+            raise OptionError(problem, fix=" Or ".join([*suggestions, fix]))
         self.format = format or provider or MESSAGES
         self.service.check_keys(self.extra)
         if self.format == MESSAGES and self.extra:
@@ -214,11 +224,11 @@ class RowRenderer:
             )
         if self.service.model and not (model or "model" in self.extra):
             raise OptionError(f"{self.format} requires the name of a model", fix="give --model")
-        for constant, value in self.constants.items():
+        for constant, cell in self.constants.items():
             if not self.parameters.takes(constant):
                 fix = nearest(constant, self.parameters.types)
                 raise OptionError(f"{self.name} has no parameter {constant!r}", fix=fix)
-            self.constants[constant] = self.parameters.argument(constant, value, texts=True)
+            self.constants[constant] = self.parameters.argument(constant, cell, texts=True)
 
     @property
     def service(self) -> Service:
@@ -227,8 +237,8 @@ class RowRenderer:
 
     @cached_property
     def trial(self) -> Rendered:
-        """The render of a one-word prompt with the same options, which checks the options."""
-        # This prompt has no tools to choose from.
+        """The render of a prompt of one word with the same options, to check the options."""
+        # This prompt has no tools, so it cannot have a tool choice.
         options: dict[str, Any] = {**self.options, "hints": True, "tool_choice": None}
         return promptdsl.render(promptdsl.Timeline(promptdsl.User("-")), **options)
 
@@ -239,25 +249,28 @@ class RowRenderer:
 
     @cached_property
     def _modules(self) -> set[str]:
-        """The names of the modules that are already noted; at first, those before the first row."""
+        """The names of the modules that are noted; at first, those loaded before the first row."""
         self._module_count = len(sys.modules)
         return {*sys.modules}
 
     @property
     def used(self) -> Mapping[str, str]:
-        """The digest of each file and library that a row used, by its path or ``library NAME``."""
+        """The digests of the files and libraries that rows used.
+
+        The key of a file is its path, the key of a library is ``library NAME``.
+        """
         return self._noted
 
     def _newly_used(self) -> tuple[tuple[str, str], ...]:
         """Return the items of ``used`` that are new or changed since the last call."""
         if self._noted == self._reported:
             return ()
-        new = tuple(item for item in self._noted.items() if item not in self._reported.items())
+        new = tuple(pair for pair in self._noted.items() if pair not in self._reported.items())
         self._reported |= self._noted
         return new
 
     def _note_modules(self) -> None:
-        """Note the files of new modules that the target loaded, except installed ones."""
+        """Note the files of modules that the target imported, except installed ones."""
         if len(sys.modules) == self._module_count:
             return
         self._module_count = len(sys.modules)
@@ -265,52 +278,60 @@ class RowRenderer:
             self._modules.add(name)
             path = getattr(sys.modules.get(name), "__file__", None) or ""
             if path and not is_ours_or_installed(path):
-                with suppress(OSError):  # ``__file__`` of a module may name any file
+                with suppress(OSError):  # ``__file__`` of a module may be any text
                     self._noted[os.path.abspath(path)] = digest_of(path)
 
     def __getstate__(self) -> dict[str, object]:
         left_out = ("parameters", "trial", "_modules")
         return {
-            **{key: value for key, value in vars(self).items() if key not in left_out},
+            **{key: attribute for key, attribute in vars(self).items() if key not in left_out},
             "_noted": {},
             "_reported": {},
         }
 
     def __call__(self, rows: Any) -> Any:  # Any: a list of rows, or an Arrow table
-        """Return the result of each row; for an Arrow table, the table with two more columns."""
+        """Return the result of each row; for an Arrow table, the table with two new columns."""
         if hasattr(rows, "to_pylist"):
             return self._table(rows)
         return [*map(self.result, numbered(rows))]
 
     def _table(self, table: Any) -> Any:  # Any: pyarrow has no types
+        """Return an Arrow table with the new columns ``body`` and ``problem``."""
         names = usable_columns(table.schema, "the table", self.parameters.columns)
-        taken = {"body", "problem"}.intersection(table.column_names)
-        if taken:
-            what = f"the table has a column {min(taken)!r}, and so has the result"
+        taken_names = {"body", "problem"}.intersection(table.column_names)
+        if taken_names:
+            what = f"the table already has a column {min(taken_names)!r}, which the result adds"
             raise DataError(what, fix="rename it, and the parameter of the target")
-        # Not self(...): in Ray Data all calls run in one thread, which would wait for itself.
+        # Do not call self(...) here: in Ray Data all calls run in one thread, which would wait for
+        # itself.
         results = [*map(self.result, numbered(arrow_rows(table, names)))]
-        added = {
+        new_columns = {
             "body": [result.body or None for result in results],
             "problem": [_problem_text(result) for result in results],
         }
-        for name, texts in added.items():
+        for name, texts in new_columns.items():
             table = table.append_column(name, require("pyarrow", "batch").array(texts, "string"))
         return table
 
     def result(
         self, row: TableRow, *, count: bool = False, first: Rendered | None = None
     ) -> RowResult:
-        """Return the result of a row; an error of rendering is its ``problem``.
+        """Return the result of a row; an error of rendering becomes its ``problem``.
 
-        With ``count``, it has its tokens, and the number that it shares with the ``first`` row.
+        With ``count``, the result has its ``tokens``. ``first`` is the render of the first row, to
+        count the tokens that both begin with.
         """
-        return self._tried(row, count=count, first=first)._replace(used=self._newly_used())
+        return self._result_or_problem(row, count=count, first=first)._replace(
+            used=self._newly_used()
+        )
 
-    def _tried(self, row: TableRow, *, count: bool, first: Rendered | None) -> RowResult:
+    def _result_or_problem(
+        self, row: TableRow, *, count: bool, first: Rendered | None
+    ) -> RowResult:
+        """Return the result of a row; any error becomes its ``problem``."""
         try:
             rendered = self.rendered(row)
-            result = self._result(row, rendered)
+            result = self._row_result(row, rendered)
             if not count:
                 return result
             report = prefix_report(first or rendered, rendered)
@@ -327,7 +348,7 @@ class RowRenderer:
         token = NOTED_FILES.set(self._noted)
         try:
             rendered = self._rendered(row)
-            if _LIBRARIES in sys.modules:  # else no library was loaded
+            if _LIBRARIES in sys.modules:  # else no row has used a library
                 for section in rendered.libraries:
                     self._noted[f"library {section.name}"] = f"{section.version} {section.digest}"
             return rendered
@@ -336,6 +357,7 @@ class RowRenderer:
             self._note_modules()
 
     def _rendered(self, row: TableRow) -> Rendered:
+        """Return the render of a row, or raise its error."""
         if row.problem:
             raise DataError(row.problem)
         if not is_mapping(row.cells):
@@ -353,8 +375,8 @@ class RowRenderer:
     def body(self, rendered: Rendered) -> Any:  # Any: JSON
         """Return the body of a request.
 
-        Raises :class:`TakenKey` if ``extra`` has a key of the body, and :class:`DataError` if
-        nothing is asked, or the service refuses the body.
+        Raises :class:`TakenKey` if ``extra`` has a key that the prompt also writes. Raises
+        :class:`DataError` if the prompt has no question, or the service refuses the body.
         """
         if not self.keep_empty and rendered._asks_nothing:
             raise DataError(
@@ -372,18 +394,19 @@ class RowRenderer:
             body = {"model": self.extra.get("model", self.model), **body}
         return merged(body, self.extra)
 
-    def _result(self, row: TableRow, rendered: Rendered) -> RowResult:
+    def _row_result(self, row: TableRow, rendered: Rendered) -> RowResult:
+        """Return the result of a row that was rendered, or raise its error."""
         service, output = self.service, rendered.output
         losses, hints = [*map(str, rendered.losses)], [*map(str, rendered.hints)]
         if service.name == MESSAGES and (rendered.tools or output):
             losses.append("content: tools and the output schema are not in messages")
         text = json_line(self.body(rendered))
         try:
-            data = text.encode()
+            encoded = text.encode()
         except UnicodeEncodeError:
             problem = "the row has a lone surrogate, which UTF-8 cannot encode"
             raise DataError(problem) from None
-        size = len(data) + len(service.line_of("0" * LONGEST_ID, ""))
+        size = len(encoded) + len(service.line_of("0" * LONGEST_ID, ""))
         if service.is_full(1, size):
             raise DataError(
                 f"the request has {size:,} bytes, but a file has at most {service.most_bytes:,}",
@@ -393,7 +416,7 @@ class RowRenderer:
         return RowResult(
             row,
             text,
-            sha256(data).hexdigest()[:12],
+            sha256(encoded).hexdigest()[:12],
             losses=tuple(losses),
             hints=tuple(hints),
             schema=schema,
@@ -405,26 +428,27 @@ def _problem_text(result: RowResult) -> str | None:
 
 
 def rendered_prompt(prompt: Any, options: Mapping[str, Any]) -> Rendered:
-    """Return the render of a prompt, made by ``arender()`` if a part of it is asynchronous."""
-    waiting: list[object] = [prompt]
-    while waiting:
-        node = waiting.pop()
+    """Return the render of a prompt; ``arender()`` makes it if a part is asynchronous."""
+    unvisited: list[object] = [prompt]
+    while unvisited:
+        node = unvisited.pop()
         function = getattr(node, "function", None)
         if function is not None and iscoroutinefunction(function):
             import asyncio
 
             return asyncio.run(promptdsl.arender(prompt, **options))
         if isinstance(node, Node):
-            waiting += node.content
+            unvisited += node.content
     return promptdsl.render(prompt, **options)
 
 
 def json_line(body: object) -> str:
-    """Return the JSON text of a body as a line that no reader of lines splits."""
+    """Return the JSON text of a body on one line; no program that reads lines splits it."""
     return _LINE_ENDS.sub(lambda match: f"\\u{ord(match[0]):04x}", _ENCODER.encode(body))
 
 
 def _json_default(value: object) -> object:
+    """Return what JSON has for an object that the encoder does not know."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if is_mapping(value):

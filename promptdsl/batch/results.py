@@ -1,4 +1,8 @@
-"""The reader of the result files of a batch service; it joins them to the rows by their ids."""
+"""Reads the result files of a batch service, and joins the results to the rows by their ids.
+
+Read :func:`read_results` first. ``_Results`` finds the line of each id in the result files; the
+functions after it read one line.
+"""
 
 import heapq
 import json
@@ -26,18 +30,22 @@ def read_results(
     *,
     notes: list[str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield an answer for each row of a batch, in the order of the rows.
+    """Yield a dictionary for each row of a batch, in the order of the rows.
+
+    Each dictionary has the ``row``, its ``input``, and the ``id`` of its request, if the request
+    was sent. With an answer it has the ``text``, the ``output`` by its schema, the tool ``calls``,
+    the ``finish_reason`` and the ``usage``. Without an answer it has an ``error``. A line that
+    cannot be read is the ``error`` of its row.
 
     ``paths`` are the result files of the service, in any order. If they contain an id more than
-    once, an answer is used before an error, and a later line before an earlier one. Each dictionary
-    has the ``row``, its ``input``, and the ``id`` of its request, if it was sent. With an answer it
-    has the ``text``, the ``output`` by its schema, the tool ``calls``, the ``finish_reason`` and
-    the ``usage``; without one it has an ``error``. For the cells of ``columns``, which are added,
-    the inputs are read again. A line that cannot be read is the ``error`` of its row. ``notes``
-    gets a text for each line that belongs to no row, and for each answer that is not used. Nothing
-    is rendered. The locations of all results are in memory, about 270 bytes for each. Raises
-    :class:`DataError` before the first row if files are not results of this batch, or an input has
-    changed.
+    once, an answer is used rather than an error, and a later line rather than an earlier one. With
+    ``columns``, the inputs are read again, and the dictionary has the ``cells`` of these columns.
+    ``notes`` gets a text for each line that belongs to no row, and for each answer that is not
+    used. Nothing is rendered. The locations of all results are in memory, about 270 bytes for each.
+
+    Raises :class:`DataError` before the first row if the files are not results of this batch, if
+    the batch is not finished, or if an input has changed. After the last row it raises
+    :class:`DataError` for a column that no input has.
     """
     manifest = read_manifest(folder)
     if not manifest.get("state", {}).get("finished"):
@@ -50,8 +58,8 @@ def read_results(
     if not service.answer:
         raise DataError(f"a batch of {service.name} is not sent to a service")
     validators = {
-        entry["name"]: _validator(entry["schema"])
-        for entry in _entries(os.path.join(folder, SCHEMAS))
+        journal_line["name"]: _validator(journal_line["schema"])
+        for journal_line in _journal_lines(os.path.join(folder, SCHEMAS))
     }
     inputs, digests = manifest["options"]["inputs"], manifest["inputs"]
     changed = [path for path in inputs if columns and digest_of(path) != digests[path]]
@@ -65,26 +73,33 @@ def read_results(
     results.refuse_foreign(folder)
     if notes is not None:
         notes += results.notes
-    sent = _entries(os.path.join(folder, IDS))
-    failed = _entries(os.path.join(folder, ERRORS))
+    sent_lines = _journal_lines(os.path.join(folder, IDS))
+    failed_lines = _journal_lines(os.path.join(folder, ERRORS))
     with results:
-        for entry in heapq.merge(sent, failed, key=lambda entry: cast("int", entry["row"])):
+        for journal_line in heapq.merge(
+            sent_lines, failed_lines, key=lambda journal_line: cast("int", journal_line["row"])
+        ):
             row: dict[str, Any] = {
-                key: entry[key] for key in ("row", "input", "id") if key in entry
+                key: journal_line[key] for key in ("row", "input", "id") if key in journal_line
             }
             if reader is not None:
                 cells = next(rows).cells
                 row["cells"] = {name: json_cell(cells.get(name)) for name in columns}
-            if "what" in entry:
-                yield {**row, "error": f"it was not sent: {entry['what']}"}
+            if "what" in journal_line:
+                yield {**row, "error": f"the request was not sent: {journal_line['what']}"}
             else:
-                yield {**row, **results.answer(entry["id"], validators.get(entry.get("schema")))}
+                yield {
+                    **row,
+                    **results.answer(
+                        journal_line["id"], validators.get(journal_line.get("schema"))
+                    ),
+                }
     if reader is not None and (unknown := {*columns} - reader.names):
         raise DataError(f"there is no column {min(unknown)!r} in {', '.join(inputs)}")
 
 
 class WrittenResults(NamedTuple):
-    """The number of rows that were written and of answers, and notes on what is left out."""
+    """The number of rows, the number of rows with an answer, and notes on what is left out."""
 
     rows: int
     answered: int
@@ -94,10 +109,10 @@ class WrittenResults(NamedTuple):
 def write_results(
     paths: Sequence[str], folder: str, output: str, columns: Sequence[str] = ()
 ) -> WrittenResults:
-    """Write what :func:`read_results` yields to a file, a line of JSON for each row.
+    """Write what :func:`read_results` yields to a file, as a line of JSON for each row.
 
-    The file is replaced, completely or not at all. Raises the errors of :func:`read_results`, and
-    :class:`OSError`.
+    An old file is replaced completely or not at all. Raises the errors of :func:`read_results`, and
+    :class:`OSError` if the file cannot be written.
     """
     rows = answered = 0
     notes: list[str] = []
@@ -109,14 +124,17 @@ def write_results(
     return WrittenResults(rows, answered, tuple(notes))
 
 
-def _entries(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a journal, a JSON object in each line."""
+def _journal_lines(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a journal; each is a JSON object."""
     with open(path, encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
 class _Location(NamedTuple):
-    """The location of the result of an id, and whether it is an answer."""
+    """Where the result of a request is: the index of its file, its line, and its offset in bytes.
+
+    ``is_answer`` is false for the error of a request, and for a line that cannot be read.
+    """
 
     is_answer: bool
     file: int
@@ -125,7 +143,11 @@ class _Location(NamedTuple):
 
 
 class _Results:
-    """The lines of result files, by the ids of their requests."""
+    """The lines of result files, by the ids of their requests.
+
+    The files are read once to note the locations, and each line again when it is asked for. As a
+    context manager it keeps the files open.
+    """
 
     def __init__(self, paths: Sequence[str], service: Service) -> None:
         self._paths, self._service = paths, service
@@ -133,10 +155,10 @@ class _Results:
         self.notes: list[str] = []
         """A text for each line that is not a result, and for each answer that is not used."""
         self._unread: list[str] = []
-        """The reasons why lines without an id are not results."""
+        """For each line without an id, the reason why it is not a result."""
         self._broken: list[tuple[str, _Location, str]] = []
         """The lines with an id that cannot be read: the id, the location and the reason."""
-        self._opened: list[BinaryIO] = []
+        self._handles: list[BinaryIO] = []
         for index, path in enumerate(paths):
             try:
                 self._add_file(index, path)
@@ -144,9 +166,9 @@ class _Results:
                 raise DataError(f"cannot read {path}: {error.strerror}") from None
         if self._unread and not self._locations:
             raise DataError(self._unread[0], fix="download the result files again")
-        self.notes += [f"{why}: it belongs to no row" for why in self._unread]
+        self.notes += [f"{why}: the line belongs to no row" for why in self._unread]
         self.notes += [
-            f"{why}: {self._shown(self._locations[id])} answers {id}, too"
+            f"{why}: {self._location_text(self._locations[id])} has a result for {id}, too"
             for id, location, why in self._broken
             if self._locations[id] != location
         ]
@@ -154,26 +176,29 @@ class _Results:
     def __enter__(self) -> Self:
         try:
             for path in self._paths:
-                self._opened.append(open(path, "rb"))  # closed by close()
+                self._handles.append(open(path, "rb"))  # closed by close()
         except OSError as error:
             self.__exit__()
             raise DataError(f"cannot read {error.filename}: {error.strerror}") from None
         return self
 
     def __exit__(self, *error: object) -> None:
-        for file in self._opened:
+        for file in self._handles:
             file.close()
 
     def _add_file(self, index: int, path: str) -> None:
-        """Note the locations of the results in a file; raise an error if it has none."""
+        """Note the locations of the results in a file.
+
+        Raises :class:`DataError` if a line is JSON but no result, and no line is a result.
+        """
         refused: DataError | None = None
         is_of_results, offset = False, 0
         with open(path, "rb") as file:
-            for number, raw in enumerate(file, start=1):
-                if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+            for line_number, raw in enumerate(file, start=1):
+                if line_number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
                     raise DataError(f"{path} is UTF-16", fix="save it as UTF-8")
                 try:
-                    is_of_results |= self._add_line(raw, index, number, offset)
+                    is_of_results |= self._add_line(raw, index, line_number, offset)
                 except DataError as error:
                     refused = refused or error
                     self._unread.append(error.what)
@@ -181,12 +206,12 @@ class _Results:
         if refused is not None and not is_of_results:
             raise refused
 
-    def _add_line(self, raw: bytes, index: int, number: int, offset: int) -> bool:
-        """Note the location of the result in a line, and return whether the line is a result.
+    def _add_line(self, raw: bytes, index: int, line_number: int, offset: int) -> bool:
+        """Note the location of the result in a line, and return whether the line has an id.
 
         Raises :class:`DataError` for JSON that is not a result.
         """
-        where = f"{self._paths[index]}:{number}"
+        where = f"{self._paths[index]}:{line_number}"
         text = _text(raw)
         if not text:
             return False
@@ -196,30 +221,32 @@ class _Results:
             if id is None:
                 self._unread.append(f"{where} {json_problem(text)}")
                 return False
-            location = _Location(False, index, number, offset)
+            location = _Location(False, index, line_number, offset)
             self._locations.setdefault(id, location)
             self._broken.append((id, location, f"{where} {json_problem(text)}"))
             return True
         id = _id_of(value, where, self._service)
-        location = _Location(not _service_error(value, self._service), index, number, offset)
-        before = self._locations.get(id)
-        if before is None or location.is_answer >= before.is_answer:
+        location = _Location(not _service_error(value, self._service), index, line_number, offset)
+        earlier = self._locations.get(id)
+        if earlier is None or location.is_answer >= earlier.is_answer:
             self._locations[id] = location
-            if before is not None and before.is_answer and _text(self._line(before)) != text:
-                counts = self._shown(location)
-                self.notes.append(f"{self._shown(before)} is left out: {counts} answers {id}, too")
+            if earlier is not None and earlier.is_answer and _text(self._line(earlier)) != text:
+                unused, used = self._location_text(earlier), self._location_text(location)
+                self.notes.append(f"{unused} is left out: {used} has a result for {id}, too")
         return True
 
     def refuse_foreign(self, folder: str) -> None:
-        """Note the results of requests that are not in the batch.
+        """Add a note for each result whose request is not in the batch.
 
-        Raises :class:`DataError` if they are more than half of all results.
+        Raises :class:`DataError` if more than half of all results belong to another batch.
         """
         foreign = {*self._locations}
-        for entry in _entries(os.path.join(folder, IDS)):
-            foreign.discard(entry["id"])
+        for journal_line in _journal_lines(os.path.join(folder, IDS)):
+            foreign.discard(journal_line["id"])
         for id in sorted(foreign):
-            self.notes.append(f"{self._shown(self._locations[id])} belongs to another batch: {id}")
+            self.notes.append(
+                f"{self._location_text(self._locations[id])} belongs to another batch: {id}"
+            )
         if len(foreign) * 2 > len(self._locations):
             some = ", ".join(sorted(foreign)[:3])
             raise DataError(
@@ -228,26 +255,26 @@ class _Results:
             )
 
     def answer(self, id: str, validator: Any) -> dict[str, Any]:  # Any: jsonschema
-        """Return the answer to a request, or the error, as fields of the row's dictionary."""
+        """Return the fields for the dictionary of a row: those of its answer, or its ``error``."""
         location = self._locations.get(id)
         if location is None:
-            unread = ", or it is in a line that cannot be read: " if self._unread else ""
+            unread = ", or its line cannot be read: " if self._unread else ""
             return {"error": f"the service gave no answer{unread}{'; '.join(self._unread[:3])}"}
         text = _text(self._line(location))
         value = read_json(text)
         if value is ABSENT:
-            return {"error": f"{self._shown(location)} {json_problem(text)}"}
+            return {"error": f"{self._location_text(location)} {json_problem(text)}"}
         return _answer(value, self._service, validator)
 
     def _line(self, location: _Location) -> bytes:
-        if self._opened:
-            self._opened[location.file].seek(location.offset)
-            return self._opened[location.file].readline()
+        if self._handles:
+            self._handles[location.file].seek(location.offset)
+            return self._handles[location.file].readline()
         with open(self._paths[location.file], "rb") as file:
             file.seek(location.offset)
             return file.readline()
 
-    def _shown(self, location: _Location) -> str:
+    def _location_text(self, location: _Location) -> str:
         return f"{self._paths[location.file]}:{location.line}"
 
 
@@ -268,11 +295,11 @@ def _id_of(value: object, where: str, service: Service) -> str:
 
 
 _TOKEN = re.compile(r'[ \t]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^ \t\[\]{},:"]+)')
-"""A token of JSON, also in a text that is cut off or nested too deeply."""
+"""A token of JSON; it also matches in JSON that is cut off or nested too deeply."""
 
 
 def _id_in(text: str, key: str) -> str | None:
-    """Return the id in a line that is not valid JSON; ``None`` if there is none."""
+    """Return the id in a line that is not valid JSON; ``None`` if the line has no id."""
     depth = position = 0
     before = ("", "")
     while match := _TOKEN.match(text, position):
@@ -293,7 +320,7 @@ def _at(value: Any, path: Iterable[str]) -> Any:  # Any: JSON
 
 
 def _service_error(result: object, service: Service) -> str:
-    """Return the reason why a line of results is not an answer, or ``""``."""
+    """Return the reason why a result is not an answer, or ``""`` for an answer."""
     for path in service.errors:
         if error := _at(result, path):
             return _error_text(error)
@@ -304,7 +331,7 @@ def _service_error(result: object, service: Service) -> str:
 
 
 def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:  # Any: jsonschema
-    """Return the answer, or the error, in a line of results."""
+    """Return the fields of the answer in a result, or its ``error``."""
     if problem := _service_error(result, service):
         return {"error": problem}
     try:
@@ -312,7 +339,7 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
         message = read_response(answer, provider=ProviderId(service.name))
     except PromptError as error:
         return {"error": error.what}
-    except Exception as error:  # a wrong line is the error of its row alone
+    except Exception as error:  # a wrong line is only the error of its own row
         return {"error": f"the answer cannot be read: {type(error).__name__}: {error}"}
     fields: dict[str, Any] = {
         "text": message.text,
@@ -331,32 +358,32 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
 
 
 def _output_of(message: Message, validator: Any) -> tuple[object, str]:  # Any: jsonschema
-    """Return the JSON value of an answer, and how it breaks its schema, or ``""``."""
+    """Return the JSON value of an answer, and how it breaks the schema, or ``""``."""
     if message.is_refusal:
         return ABSENT, f"the model refused to answer: {message.text[:200]!r}"
     try:
-        output = read_answer(message.text, lambda value: not _problem(value, validator))
+        output = read_answer(message.text, lambda output: not _problem(output, validator))
     except PromptError as error:
         return ABSENT, error.what
     return output, _problem(output, validator)
 
 
 def _error_text(error: object) -> str:
-    """Return an error of a service as a text: its message, if it has one."""
+    """Return an error of a service as text: its message, or all of it if it has no message."""
     if is_mapping(error):
         return str(error.get("message") or error.get("errorMessage") or json.dumps(error))
     return str(error)
 
 
 def _validator(schema: Any) -> Any:  # Any: JSON; jsonschema may not be installed
-    """Return the validator of a schema; it opens no address of a ``$ref``."""
-    known = require("jsonschema_specifications", "batch").REGISTRY
+    """Return the validator of a schema; it never loads the address in a ``$ref``."""
+    registry = require("jsonschema_specifications", "batch").REGISTRY
     validator: Any = require("jsonschema", "batch").Draft202012Validator
-    return validator(schema, registry=known)
+    return validator(schema, registry=registry)
 
 
 def _problem(output: object, validator: Any) -> str:  # Any: jsonschema may not be installed
-    """Return how an answer breaks its schema, or ``""``."""
+    """Return how the JSON value of an answer breaks its schema, or ``""``."""
     if output is ABSENT:
         return "the answer is not JSON"
     try:

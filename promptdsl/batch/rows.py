@@ -1,4 +1,7 @@
-"""The reader of tables: rows of JSON Lines, CSV and Parquet files, one after the other."""
+"""Reads tables: the rows of JSON Lines, CSV and Parquet files, one file after the other.
+
+Read :class:`RowReader` first; ``_json_lines``, ``_csv`` and ``_parquet`` read one file each.
+"""
 
 import csv
 import os
@@ -15,7 +18,7 @@ from promptdsl.foundation.old_names import new_name
 from promptdsl.foundation.unicode import is_valid_unicode
 
 SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".csv": ",", ".tsv": "\t", ".parquet": "parquet"}
-"""The file types, by the end of the file name; for CSV, the delimiter."""
+"""The file types by the end of the file name; the type of a CSV file is its delimiter."""
 # The longest cell of a CSV file; the default of Python is 131,072 characters.
 _LONGEST_CELL = 2**31 - 1
 
@@ -23,9 +26,9 @@ _LONGEST_CELL = 2**31 - 1
 class TableRow(NamedTuple):
     """A row of a table.
 
-    ``number`` counts from 1 over all files. ``location`` is its file and line, in a Parquet file
-    its row. A row that cannot be read has a ``problem`` and no ``cells``. ``texts`` is true if the
-    file can only have texts, as CSV.
+    ``number`` counts from 1 over all files. ``location`` is ``file:line``, for a Parquet file
+    ``file:row``. A row that cannot be read has a ``problem`` and no ``cells``. ``texts`` is true if
+    all cells are texts because the file is CSV.
     """
 
     number: int
@@ -42,17 +45,17 @@ class TableRow(NamedTuple):
 
 
 def numbered(rows: Iterable[Mapping[str, object] | TableRow]) -> Iterator[TableRow]:
-    """Yield rows with their numbers; a :class:`TableRow` already has one."""
-    for number, row in enumerate(rows, start=1):
-        yield row if isinstance(row, TableRow) else TableRow(number, "", row)
+    """Yield rows with their numbers; a :class:`TableRow` keeps its number."""
+    for row_number, row in enumerate(rows, start=1):
+        yield row if isinstance(row, TableRow) else TableRow(row_number, "", row)
 
 
 class RowReader:
     """The rows of files, in their order, and the share that was read.
 
-    ``columns`` are the columns that are used; ``None`` for all. The beginning of each file is read
-    immediately. Raises :class:`DataError` for a file that cannot be read, has an unknown type or no
-    column names, or has structs in a column that is used.
+    ``columns`` are the columns that are used; ``None`` means all. The beginning of each file is
+    read immediately. Raises :class:`DataError` for a file that cannot be read, has an unknown type
+    or wrong column names, or has structs in a column that is used.
     """
 
     def __init__(self, paths: Sequence[str], columns: Container[str] | None = None) -> None:
@@ -63,12 +66,12 @@ class RowReader:
         self.share = 0.0
         """The share of the bytes that were read, from 0 to 1."""
         self.empty: list[str] = []
-        """The files that were read to their end and have no row."""
+        """The files that were read completely and have no row."""
         for path in paths:
             if _suffix(path) not in SUFFIXES:
-                known = ", ".join(SUFFIXES)
+                endings = ", ".join(SUFFIXES)
                 raise DataError(
-                    f"{path} is not a table that can be read", fix=f"give a file of {known}"
+                    f"{path} is not a table that can be read", fix=f"give a file of {endings}"
                 )
         self._sizes = [*map(_size, paths)]
         for index in range(len(paths)):
@@ -76,32 +79,32 @@ class RowReader:
                 next(rows, None)
 
     def __iter__(self) -> Iterator[TableRow]:
-        number = 0
+        row_number = 0
         for index, path in enumerate(self.paths):
-            before = number
+            rows_before = row_number
             for location, cells, problem, is_csv in self._read(index):
-                number += 1
+                row_number += 1
                 self.names.update(cells)
-                yield TableRow(number, f"{path}:{location}", cells, problem, is_csv)
-            if number == before:
+                yield TableRow(row_number, f"{path}:{location}", cells, problem, is_csv)
+            if row_number == rows_before:
                 self.empty.append(path)
         self.share = 1.0
 
     def _read(self, index: int) -> "Generator[tuple[int, Mapping[str, object], str, bool]]":
-        """Yield the rows of a file, and whether it is CSV; the share grows as they are read."""
+        """Yield the rows of a file, each with whether the file is CSV; set ``share`` on the way."""
         path = self.paths[index]
         kind = SUFFIXES[_suffix(path)]
-        total, done = sum(self._sizes) or 1, sum(self._sizes[:index])
+        total, bytes_before = sum(self._sizes) or 1, sum(self._sizes[:index])
         try:
             if kind == "parquet":
-                for share, read in _parquet(path, self._columns, self.names):
-                    self.share = (done + share * self._sizes[index]) / total
-                    yield *read, False
+                for share, row in _parquet(path, self._columns, self.names):
+                    self.share = (bytes_before + share * self._sizes[index]) / total
+                    yield *row, False
                 return
-            with _opened(path) as file:
-                for read in _json_lines(file) if kind == "json" else _csv(file, path, kind):
-                    self.share = (done + file.tell()) / total
-                    yield *read, kind != "json"
+            with _open_file(path) as file:
+                for row in _json_lines(file) if kind == "json" else _csv(file, path, kind):
+                    self.share = (bytes_before + file.tell()) / total
+                    yield *row, kind != "json"
         except OSError as error:
             raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
@@ -112,7 +115,7 @@ _Read = tuple[int, Mapping[str, object], str]
 
 def digest_of(path: str) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
-    with _opened(path) as file:
+    with _open_file(path) as file:
         return file_digest(file, "sha256").hexdigest()
 
 
@@ -122,8 +125,8 @@ def _suffix(path: str) -> str:
     return os.path.splitext(name)[1].lower()
 
 
-def _opened(path: str) -> BufferedReader:
-    """Open a local file, or one of ``s3://``, ``gs://`` or ``hdfs://`` by pyarrow.
+def _open_file(path: str) -> BufferedReader:
+    """Open a local file, or with pyarrow one at ``s3://``, ``gs://`` or ``hdfs://``.
 
     Raises :class:`OSError`.
     """
@@ -141,7 +144,7 @@ def _size(path: str) -> int:
     try:
         if "://" not in path and not os.path.isfile(path):
             raise FileNotFoundError
-        with _opened(path) as file:
+        with _open_file(path) as file:
             return file.seek(0, os.SEEK_END)
     except FileNotFoundError:
         raise DataError(f"no such file: {path}") from None
@@ -150,6 +153,7 @@ def _size(path: str) -> int:
 
 
 def _json_lines(file: BinaryIO) -> Iterator[_Read]:
+    """Yield the rows of a file with a JSON object on each line."""
     for line, raw in enumerate(iter(file.readline, b""), start=1):
         try:
             text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
@@ -168,11 +172,12 @@ def _json_lines(file: BinaryIO) -> Iterator[_Read]:
 
 
 def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
+    """Yield the rows of a CSV file; its first line has the names of the columns."""
     csv.field_size_limit(_LONGEST_CELL)
     # Bytes that are not UTF-8 become lone surrogates, so only their row has a problem.
     lines = (
-        raw.decode("utf-8-sig" if number == 0 else "utf-8", "surrogateescape")
-        for number, raw in enumerate(iter(file.readline, b""))
+        raw.decode("utf-8-sig" if index == 0 else "utf-8", "surrogateescape")
+        for index, raw in enumerate(iter(file.readline, b""))
     )
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     names: list[str] = []
@@ -185,9 +190,9 @@ def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
         except csv.Error as error:
             if not names:
                 raise DataError(f"the first line of {path} is not CSV: {error}") from None
-            # A quotation mark that is never closed takes all lines after it.
-            more = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
-            yield line, {}, f"the row is not CSV: {error}{more}"
+            # A quotation mark that is never closed swallows all lines after it.
+            line_range = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
+            yield line, {}, f"the row is not CSV: {error}{line_range}"
             continue
         if not cells and len(names) != 1:
             continue
@@ -210,16 +215,17 @@ def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
 def _parquet(
     path: str, columns: Container[str] | None, seen: set[str]
 ) -> Iterator[tuple[float, _Read]]:
+    """Yield the rows of a Parquet file, each with the share of the file that was read."""
     parquet = require("pyarrow.parquet", "batch")
     try:
-        with _opened(path) as opened, parquet.ParquetFile(opened) as file:
+        with _open_file(path) as stream, parquet.ParquetFile(stream) as file:
             names = usable_columns(file.schema_arrow, path, columns)
             seen.update(file.schema_arrow.names)
-            rows, number = file.metadata.num_rows, 0
+            rows, row_number = file.metadata.num_rows, 0
             for batch in file.iter_batches(batch_size=256, columns=names):
                 for cells in arrow_rows(batch, names):
-                    number += 1
-                    yield number / rows, (number, cells, "")
+                    row_number += 1
+                    yield row_number / rows, (row_number, cells, "")
     except DataError:
         raise
     except Exception as error:  # Arrow raises many types of errors
@@ -230,11 +236,11 @@ def arrow_rows(
     table: Any,  # Any: pyarrow has no types
     names: Sequence[str],
 ) -> Iterator[dict[str, object]]:
-    """Yield the cells of these columns of each row of an Arrow table.
+    """Yield the cells of each row of an Arrow table; ``names`` are the columns.
 
-    Python has no value for some cells that Arrow can hold: a date after the year 9999, a time with
-    nanoseconds, a time zone that the machine does not know, a text that is not UTF-8. These cells
-    are :class:`OddCell`.
+    Python has no value for some cells of Arrow: a date after the year 9999, a time with
+    nanoseconds, a time zone that the machine does not have, a text that is not UTF-8. For these
+    cells the value is an :class:`OddCell`.
     """
     columns = [_column(table[name], name) for name in names]
     for index in range(table.num_rows):
@@ -245,7 +251,7 @@ def _column(column: Any, name: str) -> list[object]:  # Any: pyarrow
     """Return the cells of a column."""
     try:
         return cast("list[object]", column.to_pylist())
-    except Exception:  # Arrow raises many types of errors: read each cell
+    except Exception:  # Arrow raises many types of errors; then each cell is read alone
         return [_cell(column, index, name) for index in range(len(column))]
 
 
@@ -263,13 +269,13 @@ def usable_columns(
 ) -> list[str]:
     """Return the names of the columns of an Arrow schema that are used.
 
-    Raises :class:`DataError` if one has structs, or two have the same name. Arrow gives every
-    struct the keys of all others, with null, so a missing key looks like null.
+    Raises :class:`DataError` if two of them have the same name, or one has structs: Arrow gives
+    every struct the keys of all structs, with null, so a missing key would look like null.
     """
     used = [field for field in schema if columns is None or field.name in columns]
     names = [field.name for field in used]
     for field in used:
-        # The name of a type contains the names of the types that are nested in it.
+        # The name of a type also contains the names of types that are nested in it.
         if any(word in str(field.type) for word in ("struct<", "map<")):
             raise DataError(
                 f"the column {field.name!r} of {name} has structs; Arrow adds null keys to them",

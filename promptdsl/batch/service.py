@@ -1,4 +1,7 @@
-"""The batch services of the providers: the lines of their files, and their limits."""
+"""The batch services of providers: what a line of their files looks like, and their limits.
+
+``services.toml`` has their data; :func:`service_of` returns one service.
+"""
 
 import json
 import tomllib
@@ -14,11 +17,11 @@ from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
 from promptdsl.foundation.frozen import is_mapping
 
 MESSAGES = "messages"
-"""The format for your own pipelines: each row has its messages as a JSON text."""
+"""The format for your own programs: each row has its messages as a JSON text."""
 
 
 LONGEST_ID = 64
-"""The most characters of an id: the smallest limit of all services."""
+"""The maximum number of characters of an id: the smallest limit of all services."""
 
 
 @attrs.frozen
@@ -50,30 +53,30 @@ class Service:
     source: str = ""
 
     def check_keys(self, keys: Mapping[str, object]) -> None:
-        """Raise :class:`OptionError` if one that is required is missing, or a number is a text.
+        """Raise :class:`OptionError` if a required key is missing, or a number is written as text.
 
-        ``keys`` are the keys of a body that no prompt writes.
+        ``keys`` are the keys of a body that the caller sets, as no prompt writes them.
         """
         for key in self.required:
             if key not in keys:
-                what = f"{self.name} requires {key}, a number that no prompt writes"
+                what = f"{self.name} requires {key}, which is not part of a prompt"
                 fix = f"give its value: --set {key}:=..., or extra={{{key!r}: ...}}"
                 raise OptionError(what, fix=fix)
         for key in self.numbers:
             if isinstance(keys.get(key), str):
-                what = f"for {self.name} {key} is a number, not {shown(keys[key])}"
+                what = f"{key} of {self.name} must be a number, not {shown(keys[key])}"
                 fix = f"write a number: --set {key}=1, or extra={{{key!r}: 1}}"
                 raise OptionError(what, fix=fix)
 
     def line_of(self, id: str, body: str) -> bytes:
         """Return a line of a request file; ``body`` is the JSON text of the body."""
-        others = "".join(f'"{key}":"{value}",' for key, value in self.line.items())
-        # Messages are a JSON text: Arrow would give objects the keys of all others, with null.
+        constant_keys = "".join(f'"{key}":"{constant}",' for key, constant in self.line.items())
+        # Messages are one JSON text. As objects, Arrow would give each the keys of all, with null.
         body = json.dumps(body, ensure_ascii=False) if self.name == MESSAGES else body
-        return f'{{"{self.id}":"{id}",{others}"{self.body}":{body}}}\n'.encode()
+        return f'{{"{self.id}":"{id}",{constant_keys}"{self.body}":{body}}}\n'.encode()
 
     def body_of(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the body of a request: the payload with the keys that the service needs in a file.
+        """Return the body of a request: the payload, with its keys where the service needs them.
 
         Raises :class:`DataError` for a payload that the service refuses.
         """
@@ -89,7 +92,7 @@ class Service:
         return {**payload, **lifted, **({self.options: config} if config else {})}
 
     def is_full(self, requests: int, size: int) -> bool:
-        """Return whether a file with this number of requests and bytes is over a limit."""
+        """Return whether a file with this number of requests and bytes is above a limit."""
         return bool(self.requests and requests > self.requests) or bool(
             self.most_bytes and size > self.most_bytes
         )
@@ -108,7 +111,7 @@ def services() -> Mapping[str, Service]:
 
 
 def service_of(format: str) -> Service:
-    """Return the batch service of a provider; that of a server is the one of its adapter.
+    """Return the batch service of a provider; a server has the batch service of its adapter.
 
     Raises :class:`OptionError` for a provider without a batch service.
     """
@@ -127,17 +130,18 @@ class TakenKey(OptionError):
 
 
 def merged(body: dict[str, Any], extra: Mapping[str, Any], way: str = "") -> dict[str, Any]:
-    """Return a body with extra keys; objects are merged. ``way`` is the path of the keys so far.
+    """Return a body with extra keys; objects are merged.
 
-    Raises :class:`TakenKey` for a key that the prompt also writes.
+    ``way`` is the path to ``body`` in the complete body, for the error. Raises :class:`TakenKey`
+    for a key that the prompt also writes, with another value.
     """
-    for key, value in extra.items():
-        mine = body.get(key)
+    for key, extra_value in extra.items():
+        body_value = body.get(key)
         if key not in body:
-            body[key] = value
-        elif is_mapping(mine) and is_mapping(value):
-            body[key] = merged({**mine}, value, f"{way}{key}.")
-        elif mine != value:
+            body[key] = extra_value
+        elif is_mapping(body_value) and is_mapping(extra_value):
+            body[key] = merged({**body_value}, extra_value, f"{way}{key}.")
+        elif body_value != extra_value:
             raise TakenKey(
                 f"the prompt already writes {way}{key}",
                 fix="do not set it, or change the prompt",

@@ -1,7 +1,7 @@
 """A linter of prompts: rules that check Python files, templates and rendered prompts.
 
-``checker`` runs the rules, which are in ``rules``. They read a ``python_file`` with its
-``expressions``, or a rendered prompt; ``finding`` has the classes of a rule and of a finding.
+Read ``finding`` first: it has the classes of a rule and of a finding. ``checker`` runs the rules,
+which are in ``rules``. They read a rendered prompt, or a ``python_file`` with its ``expressions``.
 """
 
 from promptdsl.checking.checker import Checker, CheckReport, CheckSettings

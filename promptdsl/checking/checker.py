@@ -1,6 +1,7 @@
-"""The checker: it runs the selected rules over files and rendered prompts.
+"""Runs the selected rules on files and rendered prompts, and collects their findings.
 
-Before it stand the comments that ignore a finding, and the settings of ``[tool.promptdsl.check]``.
+Read :class:`Checker` first. Above it are the comments that ignore a finding, and the settings of
+``[tool.promptdsl.check]``.
 """
 
 import ast
@@ -23,12 +24,12 @@ from promptdsl.checking.rules import BROKEN, LOST, RULES, UNUSED
 from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.frozen import is_list, is_mapping
 
-# Comments that ignore findings: ``ignore[PD101]`` after ``promptdsl:``, also in ``{# ... #}``.
+# Comments that ignore findings: ``ignore[PD101]`` after ``promptdsl:``; in a template in {# ... #}.
 
 _COMMENT = re.compile(r"promptdsl: ?ignore\b(?:\[([^\]]*)\])?")
 _TEMPLATE = re.compile(r"\{#-?\s*promptdsl: ?ignore\b(?:\[([^\]]*)\])?\s*-?#\}")
 Comment = tuple[int, str]
-"""The line of a comment, and one of its ids, or ``""`` if it has none."""
+"""The line of a comment, and one of the ids of rules in it; ``""`` if it names no rule."""
 
 
 class Ignores:
@@ -37,25 +38,25 @@ class Ignores:
     def __init__(self, text: str, file: PythonFile | None = None) -> None:
         self._covering: defaultdict[int, set[Comment]] = defaultdict(set)
         self._used: set[Comment] = set()
-        self._every: list[Comment] = []
+        self._all_comments: list[Comment] = []
         if "promptdsl:" not in text:
             return
-        for number, words in _comments(text) if file else enumerate(text.split("\n"), 1):
+        for line_number, words in _comments(text) if file else enumerate(text.split("\n"), 1):
             for match in (_COMMENT if file else _TEMPLATE).finditer(words):
                 ids = (match[1] or "").split(",")
-                self._covering[number] |= {(number, id.strip()) for id in ids}
-        self._every += sorted(set[Comment]().union(*self._covering.values()))
-        for node in ast.walk(file.tree) if file and self._every else ():
+                self._covering[line_number] |= {(line_number, id.strip()) for id in ids}
+        self._all_comments += sorted(set[Comment]().union(*self._covering.values()))
+        for node in ast.walk(file.tree) if file and self._all_comments else ():
             if isinstance(node, ast.With | ast.AsyncWith):
-                head = range(node.lineno, node.body[0].lineno)
+                head_lines = range(node.lineno, node.body[0].lineno)
             elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
-                # A long string cannot contain a comment: one at its end covers the statement.
-                head = range(node.lineno, (node.end_lineno or 0) + 1)
+                # No comment can be inside a long string, so a comment at its end covers all lines.
+                head_lines = range(node.lineno, (node.end_lineno or 0) + 1)
             else:
                 continue
             at_head = {
                 comment
-                for line in head
+                for line in head_lines
                 for comment in self._covering.get(line, ())
                 if comment[0] == line
             }
@@ -64,14 +65,14 @@ class Ignores:
                     self._covering[line] |= at_head
 
     def covers(self, line: int, rule: str) -> bool:
-        """Return whether a comment ignores a finding of this rule, and note that it was needed."""
+        """Return whether a comment ignores a finding of this rule, and note the comment as used."""
         needed = {comment for comment in self._covering.get(line, ()) if comment[1] == rule}
         self._used |= needed
         return bool(needed)
 
     def unused(self) -> Iterator[Comment]:
         """Yield the line and the id of each comment that no finding needed."""
-        return (comment for comment in self._every if comment not in self._used)
+        return (comment for comment in self._all_comments if comment not in self._used)
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
@@ -82,16 +83,16 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
 # The settings of ``[tool.promptdsl.check]``: which rules run, and on which files.
 
 HINTS = "hints"
-"""The name that selects all hints of a render; without it they are no findings."""
+"""The name that selects the hints of a render; if it is not selected, hints are no findings."""
 
 
 @attrs.frozen
 class CheckSettings:
-    """Which rules run, and on which files; all names are those of ``[tool.promptdsl.check]``.
+    """Which rules run, and on which files: the settings of ``[tool.promptdsl.check]``.
 
-    ``select`` and ``ignore`` are ids of rules, or the beginning of ids: ``PD1``. ``exclude``
-    are names of files and folders to leave out. ``targets`` and ``models`` are used if a call has
-    none.
+    ``select`` and ``ignore`` are ids of rules, or the beginning of ids, such as ``PD1``.
+    ``exclude`` are names of files and folders to leave out. ``targets`` and ``models`` are the
+    defaults of the command.
 
     >>> from promptdsl.checking import CheckSettings
     >>> CheckSettings(select=("PD1",)).selects("PD101")
@@ -111,19 +112,20 @@ class CheckSettings:
                 raise ConfigError(f"there is no rule {prefix!r}", fix=nearest(prefix, ids))
 
     def selects(self, rule: str) -> bool:
-        """Return whether a rule runs."""
+        """Return whether the rule with this id runs."""
         return rule.startswith(self.select) and not rule.startswith(self.ignore or ("-",))
 
     def changed(self, *, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> Self:
-        """Return settings with other selected rules, and with more ignored ones."""
+        """Return settings that select other rules, if any are named, and ignore more rules."""
         select, ignore = tuple(select) or self.select, (*self.ignore, *ignore)
         return attrs.evolve(self, select=select, ignore=ignore)
 
     @classmethod
     def near(cls, folder: str = ".") -> Self:
-        """Return the settings of the nearest ``pyproject.toml`` in a folder or above it.
+        """Return the settings in the nearest ``pyproject.toml``, in a folder or above it.
 
-        Raises :class:`ConfigError` if the file cannot be read, or a setting is wrong.
+        Without such a file, they are the defaults. Raises :class:`ConfigError` if the file cannot
+        be read, or a setting is wrong.
         """
         above = [Path(folder).resolve(), *Path(folder).resolve().parents]
         path = next(
@@ -139,15 +141,15 @@ class CheckSettings:
             problem = f"{path}: [tool.promptdsl.check] is not a table"
             raise ConfigError(problem, fix='write its settings below it: select = ["PD"]')
         table: dict[str, Any] = {**toml}
-        known = [field.name for field in attrs.fields(cls)]
-        for key, value in table.items():
-            if key not in known:
+        known_keys = [field.name for field in attrs.fields(cls)]
+        for key, setting in table.items():
+            if key not in known_keys:
                 problem = f"{path}: [tool.promptdsl.check] has no {key!r}"
-                raise ConfigError(problem, fix=nearest(key, known))
-            if not (is_list(value) and all(isinstance(text, str) for text in value)):
+                raise ConfigError(problem, fix=nearest(key, known_keys))
+            if not (is_list(setting) and all(isinstance(text, str) for text in setting)):
                 problem = f"{path}: {key} in [tool.promptdsl.check] is not a list of strings"
                 raise ConfigError(problem, fix=f'write {key} = ["..."]')
-        settings = cls(**{key: tuple(value) for key, value in table.items()})
+        settings = cls(**{key: tuple(setting) for key, setting in table.items()})
         root = os.path.relpath(path.parent, folder) if settings.targets and path else "."
         targets = (
             os.path.normpath(os.path.join(root, target)) if ".py:" in target else target
@@ -156,10 +158,10 @@ class CheckSettings:
         return attrs.evolve(settings, targets=tuple(targets))
 
 
-# The checker: it runs the selected rules over files and rendered prompts.
+# The checker: it runs the selected rules on files and rendered prompts.
 #
-# ``Checker.paths`` and ``Checker.prompt`` find problems, ``_note`` keeps them as findings, and
-# ``report`` returns them.
+# ``Checker.paths`` and ``Checker.prompt`` run the rules, ``_note`` stores their problems as
+# findings, and ``report`` returns the findings.
 
 ENDINGS = (".j2", ".jinja", ".jinja2")
 _SKIPPED = ("__pycache__", "node_modules", "site-packages", "venv")
@@ -169,8 +171,8 @@ _COMPLETE_ID = "write a complete id, such as ignore[PD101]"
 _TOO_DEEP = "its code is nested too deep"
 
 
-class _Read(NamedTuple):
-    """A file that was read. It is parsed if it is Python and names promptdsl."""
+class _ReadFile(NamedTuple):
+    """A file that was read. ``file`` is ``None`` unless it is Python and names promptdsl."""
 
     text: str
     file: PythonFile | None
@@ -179,7 +181,7 @@ class _Read(NamedTuple):
 
 @attrs.frozen
 class CheckReport:
-    """The findings, in the order of files and lines, and how much was checked.
+    """The findings in the order of files and lines, and the number of checked files and prompts.
 
     ``unread`` are the files and folders that could not be read, each with the reason.
     """
@@ -191,7 +193,7 @@ class CheckReport:
 
     @property
     def summary(self) -> str:
-        """The number of files and prompts that were checked, and of the findings."""
+        """The numbers of checked files, checked prompts and findings, as text."""
         counts = {"file": self.files, "prompt": self.prompts, "finding": len(self.findings)}
         texts = [f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in counts.items()]
         return "{} and {} checked, {}".format(*texts)
@@ -212,18 +214,18 @@ class Checker:
         self._settings = settings or CheckSettings()
         self._rules = {id: rule for id, rule in RULES.items() if self._settings.selects(id)}
         self._findings: dict[Finding, str] = {}
-        """Each finding, with the name of the hint that it comes from, or ``""``."""
+        """Each finding, with the name of the hint of the render that it comes from, or ``""``."""
         self._inputs: dict[Finding, dict[str, None]] = {}
-        """The names of the inputs of the prompts that have a finding, in order."""
-        self._texts: dict[str, _Read] = {}
+        """For each finding, the names of the inputs of the prompts that have it, in order."""
+        self._texts: dict[str, _ReadFile] = {}
         self._files: dict[str, None] = {}
         self._unread: dict[str, str] = {}
         self._prompts = 0
 
     def paths(self, paths: Iterable[str]) -> None:
-        """Check files and, for folders, all Python files and templates in them.
+        """Check files; of a folder, check all Python files and templates in it.
 
-        The report lists what cannot be read, as ``unread``.
+        Files that cannot be read are in ``unread`` of the report.
         """
         files = dict.fromkeys(file for path in paths for file in self._files_in(path))
         self._files |= files
@@ -238,7 +240,7 @@ class Checker:
                     self._note(rule.id, path, rule.in_template(path, text, self._files))
 
     def prompt(self, rendered: Rendered, *, inputs: str | None = None) -> None:
-        """Check a rendered prompt; its findings have the name of its ``inputs``."""
+        """Check a rendered prompt; ``inputs`` is the name of its inputs, for its findings."""
         self._prompts += 1
         prompt = CheckedPrompt(rendered, lambda path: self._read(path).file)
         owners = {name: rule.id for rule in RULES.values() for name in rule.hints}
@@ -257,7 +259,7 @@ class Checker:
                 self._note(owner, "<prompt>", iter([problem]), hint.name, inputs=inputs)
 
     def failed(self, target: str, error: PromptError, *, inputs: str | None = None) -> None:
-        """Add a finding for a prompt that cannot be rendered, with the name of its ``inputs``."""
+        """Add a finding for a prompt that cannot be rendered; ``inputs`` is as for ``prompt``."""
         self._prompts += 1
         at = (location.rpartition(":") for location in error.at)
         locations = [Source(file, int(line)) for file, _, line in at if os.path.isfile(file)]
@@ -267,9 +269,9 @@ class Checker:
             self._note(BROKEN, target, iter([problem]), inputs=inputs)
 
     def report(self) -> CheckReport:
-        """Return the findings so far, with one for each ignore comment that is not needed.
+        """Return the findings so far, and a finding for each unused ignore comment.
 
-        The comment of a rule about prompts is never unused: another prompt may need it.
+        A comment that names a rule about prompts is never unused: another prompt may need it.
         """
         checked = self._files.keys() - self._unread.keys()
         if UNUSED in self._rules:
@@ -283,7 +285,7 @@ class Checker:
         return CheckReport(tuple(sorted(findings)), len(checked), self._prompts, tuple(unread))
 
     def _unused_in(self, path: str) -> Problems:
-        """Yield the problem of each name of a rule that an ignore comment does not need."""
+        """Yield a problem for each id in an ignore comment that is unused or wrong."""
         for line, id in self._read(path).ignores.unused():
             at, rule = Source(path, line), self._rules.get(id)
             if not id:
@@ -295,27 +297,32 @@ class Checker:
                 yield at, message, f"remove {id} from the comment"
 
     def _repeated(self) -> Iterator[Finding]:
-        """Yield the findings of prompts that repeat a finding of code, which has a column."""
+        """Yield the findings of prompts that repeat a finding of code on the same line.
+
+        Only a finding of code has a column.
+        """
         lines = {
             (finding.file, finding.line)
             for finding in self._findings
             if finding.column and finding.rule != LOST
         }
         lost = [finding for finding in self._findings if finding.rule == LOST]
-        losing = {location for finding in lost for location in self._losing(finding)}
+        losing = {location for finding in lost for location in self._lines_emptied_by(finding)}
         lines_of = {"empty_block": lines | losing}
         for finding, hint in self._findings.items():
             is_of_prompt = not finding.column and finding.rule in _OFTEN_TWICE
             if is_of_prompt and (finding.file, finding.line) in lines_of.get(hint, lines):
                 yield finding
 
-    def _losing(self, finding: Finding) -> Iterator[tuple[str, int]]:
-        """Yield the line of a lost text, and those of the block that may be empty without it."""
+    def _lines_emptied_by(self, finding: Finding) -> Iterator[tuple[str, int]]:
+        """Yield the line of a lost text, and the line of the block that may be empty without it."""
         yield finding.file, finding.line
         file = self._read(finding.file).file
-        around = [block for block in file.blocks if _is_in(finding.line, block)] if file else []
-        for block in around[-1:]:
-            yield from ((finding.file, item.context_expr.lineno) for item in block.items)
+        enclosing_blocks = (
+            [block for block in file.blocks if _is_in(finding.line, block)] if file else []
+        )
+        for block in enclosing_blocks[-1:]:
+            yield from ((finding.file, with_item.context_expr.lineno) for with_item in block.items)
 
     def _note(
         self,
@@ -331,7 +338,7 @@ class Checker:
             for location, message, fix in problems:
                 file, line, column = path, 0, 0
                 if isinstance(location, Source):
-                    file, line = shown(location.file), location.line
+                    file, line = shown_path(location.file), location.line
                 elif location is not None:
                     line, column = location.lineno, location.col_offset + 1
                 if not self._read(file).ignores.covers(line, rule):
@@ -339,13 +346,16 @@ class Checker:
                     self._findings[finding] = hint
                     if inputs is not None:
                         self._inputs.setdefault(finding, {})[inputs] = None
-        except RecursionError:  # code may be nested deeper than Python can recurse
+        except RecursionError:  # the code is nested deeper than Python can recurse
             if path in self._files:
                 self._unread[path] = _TOO_DEEP
 
-    def _read(self, path: str) -> _Read:
-        """Return a file with its comments, read at most once; an empty one if it cannot be read."""
-        path = shown(path)
+    def _read(self, path: str) -> _ReadFile:
+        """Return a file with its ignore comments; an empty file if it cannot be read.
+
+        Each file is read only once.
+        """
+        path = shown_path(path)
         if path in self._texts:
             return self._texts[path]
         is_python, text, file, problem = path.endswith(".py"), "", None, ""
@@ -355,37 +365,38 @@ class Checker:
             problem = "it is not a file"
         else:
             try:
-                data = Path(path).read_bytes()
-                encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+                raw_bytes = Path(path).read_bytes()
+                encoding, _ = tokenize.detect_encoding(io.BytesIO(raw_bytes).readline)
                 if not is_python:
                     encoding = "utf-8-sig"
-                text = data.decode(encoding).replace("\r\n", "\n")
+                text = raw_bytes.decode(encoding).replace("\r\n", "\n")
                 file = parsed(text) if is_python else None
             except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 problem = getattr(error, "strerror", None) or str(error) or _TOO_DEEP
         if problem and path in self._files:
             self._unread[path] = problem.replace("<unknown>, ", "")
-        self._texts[path] = _Read(text, file, Ignores(text, file))
+        self._texts[path] = _ReadFile(text, file, Ignores(text, file))
         return self._texts[path]
 
     def _files_in(self, path: str) -> Iterator[str]:
+        """Yield a file, or the Python files and templates in a folder, in order."""
         if not os.path.isdir(path):
-            yield shown(path)
+            yield shown_path(path)
             return
 
-        def unread(error: OSError) -> None:
-            self._unread[shown(error.filename)] = error.strerror or ""
+        def note_unread(error: OSError) -> None:
+            self._unread[shown_path(error.filename)] = error.strerror or ""
 
         skipped = {*_SKIPPED, *self._settings.exclude}
 
-        def kept(names: Iterable[str]) -> list[str]:
+        def not_skipped(names: Iterable[str]) -> list[str]:
             return sorted(name for name in names if name not in skipped and name[0] != ".")
 
-        for folder, folders, files in os.walk(path, onerror=unread):
-            folders[:] = kept(folders)
-            for file in kept(files):
+        for folder, folders, files in os.walk(path, onerror=note_unread):
+            folders[:] = not_skipped(folders)
+            for file in not_skipped(files):
                 if file.endswith((".py", *ENDINGS)):
-                    yield shown(os.path.join(folder, file))
+                    yield shown_path(os.path.join(folder, file))
 
 
 def _is_in(line: int, block: ast.With | ast.AsyncWith) -> bool:
@@ -393,7 +404,7 @@ def _is_in(line: int, block: ast.With | ast.AsyncWith) -> bool:
     return block.body[0].lineno <= line <= (block.end_lineno or 0)
 
 
-def shown(path: str) -> str:
-    """Return a path as findings show it: relative if it is in the working folder."""
+def shown_path(path: str) -> str:
+    """Return a path as findings show it: relative if it is in the current folder."""
     is_code = path.startswith("<")
     return path if is_code else os.path.abspath(path).removeprefix(os.path.join(os.getcwd(), ""))

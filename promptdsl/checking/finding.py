@@ -1,4 +1,4 @@
-"""A rule, a finding, and the rendered prompt as rules see it."""
+"""The classes of a rule and of a finding, and the rendered prompt that a rule checks."""
 
 import ast
 import re
@@ -12,20 +12,20 @@ from promptdsl import Rendered, Source
 from promptdsl.checking.python_file import AuthorCall, PythonFile
 from promptdsl.foundation.unicode import on_one_line
 
-# A rendered prompt as rules see it: its author's text, and the code that wrote it.
+# A rendered prompt for the rules: the text of its author, and the code that wrote the text.
 
 _CODE = re.compile(
     r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1|\Z)|(`+)(?!`).+?(?<!`)\2(?!`)"
     r"|<(code|pre|example)\b.*?</\3>",
     re.DOTALL | re.MULTILINE,
 )
-"""A code fence, code in a line, and tags around examples."""
+"""Code in a text: a code fence, code in backticks, or the tags of code and examples."""
 
 
 class CheckedPrompt:
-    """A rendered prompt with its ``spans``; ``texts`` are the spans that its author wrote.
+    """A rendered prompt with its ``spans``; ``texts`` are the spans with text of its author.
 
-    ``file_of`` returns the parsed file of a path.
+    ``file_of`` is a function that returns the parsed Python file at a path, or ``None``.
     """
 
     def __init__(self, rendered: Rendered, file_of: Callable[[str], PythonFile | None]) -> None:
@@ -34,12 +34,12 @@ class CheckedPrompt:
         self.texts = [span for span in self.spans if span.kind == "author"]
 
     def calls(self, *names: str) -> Iterator[tuple[Source, AuthorCall]]:
-        """Yield the calls of components that wrote a part of the prompt, with their lines."""
+        """Yield the calls of these components that wrote spans of the prompt, with their lines."""
         for source in {span.source: None for span in self.spans if span.source}:
             yield from ((source, call) for call in self.calls_at(source, *names))
 
     def calls_at(self, source: Source | None, *names: str) -> list[AuthorCall]:
-        """Return the calls of components in a line of the author's code."""
+        """Return the calls of these components that begin in a line of the author's code."""
         file = self._file_of(source.file) if source else None
         calls = file.calls if file and source else []
         return [
@@ -50,7 +50,7 @@ class CheckedPrompt:
 
 
 def prose(text: str) -> str:
-    """Return a text in which code is replaced by blanks."""
+    """Return a text of the same length in which blanks replace all code."""
     return _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
 
 
@@ -65,11 +65,11 @@ def literal(node: ast.expr | None) -> object:
 # The classes of a rule and of a finding.
 
 Location: TypeAlias = "ast.expr | ast.stmt | Source | None"
-"""The location of a problem: code, a line of the author, or ``None`` if unknown."""
+"""The location of a problem: code, a source line, or ``None`` if it is not known."""
 Problems: TypeAlias = Iterator[tuple[Location, str, str]]
 """What a rule yields: for each problem the location, what is wrong, and what to do."""
 NAMED = 3
-"""The most names of inputs in the text of a finding."""
+"""The maximum number of names of inputs in the text of a finding."""
 
 
 @attrs.frozen(order=True)
@@ -77,7 +77,7 @@ class Finding:
     """A problem that a rule found: where it is, what is wrong, and what to do.
 
     ``rule`` is the id of the rule. ``line`` and ``column`` count from 1; 0 means unknown.
-    ``inputs`` are the names of the inputs of a prompt in which the rule found it.
+    ``inputs`` are the names of the inputs of the prompts that have the problem.
 
     >>> from promptdsl.checking import Finding
     >>> print(Finding("prompts.py", 12, 5, "PD101", "`name` is built into text", "use Value(name)"))
@@ -93,12 +93,12 @@ class Finding:
     inputs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        location = ":".join(str(number) for number in (self.file, self.line, self.column) if number)
+        location = ":".join(str(piece) for piece in (self.file, self.line, self.column) if piece)
         return on_one_line(f"{location}: {self.rule} {self.text}")
 
     @property
     def text(self) -> str:
-        """The problem, at most three names of inputs, and what to do."""
+        """The problem, the first three names of inputs, and what to do."""
         if not self.inputs:
             return f"{self.message}; {self.fix}"
         names = ", ".join(self.inputs[:NAMED])
@@ -111,10 +111,11 @@ class Finding:
 class CheckRule:
     """A rule of ``promptdsl check``: its data, and its functions.
 
-    ``why`` is its reason. ``in_source``, ``in_template`` and ``in_prompt`` are its functions.
-    ``source`` is the origin of the rule, with its date. ``wrong`` and ``right`` are examples in
-    Python, which may use all public names. A rule about prompts checks their variable ``prompt``,
-    rendered for ``model``. ``hints`` are the names of the render's hints that are findings of this
+    ``why`` is its reason. ``source`` says where the rule comes from, with the year. ``in_source``,
+    ``in_template`` and ``in_prompt`` are functions that yield its problems in a Python file, a
+    template and a rendered prompt. ``wrong`` and ``right`` are examples in Python, which may use
+    all public names. In an example of a rule about prompts, the variable ``prompt`` is checked,
+    rendered for ``model``. ``hints`` are the names of hints of a render that are findings of this
     rule.
 
     >>> from promptdsl.checking import RULES

@@ -1,6 +1,6 @@
-"""A Python file for the rules: parsed once; nothing is run.
+"""A Python file for the rules: it is parsed once, and its code is never run.
 
-In this order: the file with its calls of components, which of its texts are constant, and what its
+In this order: the file with its calls of components; which of its texts are constant; what its
 names are bound to.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import promptdsl
 from promptdsl.foundation.frozen import is_list
 
-# A Python file for the rules: parsed once, with its calls of components; nothing is run.
+# A Python file with its calls of components.
 
 INSTRUCTIONS = ("System", "Developer")
 TURNS = (
@@ -26,22 +26,23 @@ _LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.cmpop)
 
 
 class AuthorCall(NamedTuple):
-    """A call of a public name, and ``around``, the call of which it is an argument or in the block.
+    """A call of a public name of promptdsl.
 
-    ``scope`` are the functions around it, the innermost first, then the module.
+    ``enclosing`` is the call that has this call as an argument or in its block. ``scope`` are the
+    functions around the call, the innermost first, then the module.
     """
 
     node: ast.Call
     name: str
-    around: "AuthorCall | None"
+    enclosing: "AuthorCall | None"
     scope: tuple[ast.AST, ...]
 
     @property
     def turn(self) -> str | None:
-        """The innermost turn of this call; ``None`` for a component that may go into any turn."""
-        outermost, call = self, self.around
+        """The component of the turn that has this call; ``None`` if it may go into any turn."""
+        outermost, call = self, self.enclosing
         while outermost.name not in TURNS and call is not None:
-            outermost, call = call, call.around
+            outermost, call = call, call.enclosing
         # A section directly in a Timeline belongs to the system message.
         is_loose = outermost.name == "Timeline" and self.name != "Timeline"
         if is_loose:
@@ -57,11 +58,11 @@ class PythonFile:
         self._names: dict[str, str] = {}
         self._bound: set[str] = set()
         self.blocks: list[ast.With | ast.AsyncWith] = []
-        # A name that the file binds again may not be that of promptdsl.
+        # A name that the file also binds itself may not be the name of promptdsl.
         self.calls = [call for call in [*self._walk()] if self.public(call.node)]
 
     def dotted(self, node: ast.AST) -> str:
-        """Return the imported name that an expression reads, such as ``uuid.uuid4``, or ``""``."""
+        """Return the imported name in an expression, such as ``uuid.uuid4``, or ``""``."""
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -76,13 +77,13 @@ class PythonFile:
         return name.removeprefix("promptdsl.") if name.startswith("promptdsl.") else ""
 
     def _walk(self) -> Iterator[AuthorCall]:
-        """Yield the calls, and collect imports, other bindings and ``with`` blocks on the way."""
-        waiting: list[tuple[ast.AST, AuthorCall | None, tuple[ast.AST, ...]]]
-        waiting = [(self.tree, None, (self.tree,))]
-        while waiting:
-            node, around, scope = waiting.pop()
-            inside = around
-            opened: dict[ast.AST, AuthorCall | None] = {}
+        """Yield the calls in written order; note imports, bound names and ``with`` blocks."""
+        unvisited: list[tuple[ast.AST, AuthorCall | None, tuple[ast.AST, ...]]]
+        unvisited = [(self.tree, None, (self.tree,))]
+        while unvisited:
+            node, enclosing, scope = unvisited.pop()
+            inner_call = enclosing
+            calls_of_items: dict[ast.AST, AuthorCall | None] = {}
             match node:
                 case ast.Name():
                     if isinstance(node.ctx, ast.Store):
@@ -95,24 +96,25 @@ class PythonFile:
                     self._bound.add(name)
                 case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                     self._bound.add(getattr(node, "name", ""))
-                    inside = around = None
+                    inner_call = enclosing = None
                     scope = (node, *scope)
                 case ast.Call() if name := self.public(node):
-                    inside = around = AuthorCall(node, name, around, scope)
-                    yield inside
+                    inner_call = enclosing = AuthorCall(node, name, enclosing, scope)
+                    yield inner_call
                 case ast.With() | ast.AsyncWith():
                     self.blocks.append(node)
-                    for item in node.items:
-                        call, opened[item] = item.context_expr, inside
+                    for with_item in node.items:
+                        call, calls_of_items[with_item] = with_item.context_expr, inner_call
                         if isinstance(call, ast.Call) and self.public(call):
-                            inside = AuthorCall(call, self.public(call), inside, scope)
+                            inner_call = AuthorCall(call, self.public(call), inner_call, scope)
                 case _:
                     pass
             for child in [*ast.iter_child_nodes(node)][::-1]:
                 if not isinstance(child, _LEAVES):
-                    waiting.append((child, opened.get(child, inside), scope))
+                    unvisited.append((child, calls_of_items.get(child, inner_call), scope))
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Note the names that an import binds, each with its full name."""
         for alias in node.names:
             name = alias.asname or alias.name
             if isinstance(node, ast.Import):
@@ -128,15 +130,15 @@ class PythonFile:
 
 @lru_cache(maxsize=64)
 def parsed(text: str) -> PythonFile | None:
-    """Return the file of a text; ``None`` if it does not name promptdsl.
+    """Return the file with this text; ``None`` if the text does not name promptdsl.
 
-    It is cached, as tests check many prompts of the same file. Raises the errors of
+    The result is cached, because tests check many prompts of the same file. Raises the errors of
     :func:`ast.parse` for a text that is not Python.
     """
     return PythonFile(ast.parse(text)) if "promptdsl" in text else None
 
 
-# Which texts of a file are constant, and which depend on a variable; nothing is run.
+# Which texts of a file are constant, and which depend on a variable.
 
 _CONTAINERS = {"list", "dict", "tuple", "Sequence", "Iterable", "Mapping", "Optional", "Union"}
 _TEXTS = {"str", "Any", "object"}
@@ -154,7 +156,7 @@ _MADE = (
     *(ast.JoinedStr, ast.BoolOp, ast.BinOp, ast.IfExp, ast.Tuple, ast.List),
     *(ast.GeneratorExp, ast.ListComp),
 )
-"""The expressions that are made of others; ``_PIECES`` are the fields with the others."""
+"""The expressions that are made of other expressions, which are in their fields ``_PIECES``."""
 NUMBERS = re.compile(r"%[^%a-z]*[bdefgiouxc]|\{[^{}]*:[^{}]*[,bdefgnx%]\}", re.IGNORECASE)
 """A field of a format string that only takes numbers."""
 _UNKNOWN = ast.Constant("")
@@ -164,30 +166,33 @@ Scope = tuple[ast.AST, ...]
 class Constants:
     """Finds the variables in the texts of a file.
 
-    A variable is a parameter that may be any text, input of a person, or a text made of one. These
-    are no variables, since they may be constant: a parameter that is assigned again or compared
-    with a text, a parameter of a private function, results of other functions, numbers, attributes.
+    A variable is a parameter that may be any text, input of a person, or a text that is made of
+    these. Not a variable is what may be constant: a parameter that is assigned again or compared,
+    a parameter of a private or nested function, the result of another function, a number, an
+    attribute.
     """
 
     def __init__(self, file: PythonFile) -> None:
         self._file = file
         self._assigned: dict[ast.AST, dict[str, list[ast.expr | ast.AugAssign]]] = {}
-        self._known: dict[tuple[ast.AST, str], str] = {}
+        self._variables: dict[tuple[ast.AST, str], str] = {}
 
     def variable(self, node: ast.AST, scope: Scope) -> str:
         """Return a variable that is in the text of an expression, or ``""``."""
         pieces: list[Any] = []  # Any: expressions
         match node:
             case ast.Name(id=name):
-                return self._named(name, scope)
-            case ast.Subscript(value=value):
-                is_input = self._file.dotted(value) == "sys.argv"
-                if isinstance(value, ast.Name):
-                    is_input = is_input or bool(self._named(value.id, scope, is_annotated=True))
+                return self._variable_named(name, scope)
+            case ast.Subscript(value=operand):
+                is_input = self._file.dotted(operand) == "sys.argv"
+                if isinstance(operand, ast.Name):
+                    is_input = is_input or bool(
+                        self._variable_named(operand.id, scope, is_annotated=True)
+                    )
                 return ast.unparse(node) if is_input else ""
-            case ast.FormattedValue(value=value, format_spec=spec):
+            case ast.FormattedValue(value=operand, format_spec=spec):
                 is_number = spec and NUMBERS.search(f"{{:{ast.unparse(spec)[2:-1]}}}")
-                pieces = [] if is_number else [value]
+                pieces = [] if is_number else [operand]
             case ast.Call(func=ast.Name(id="input")):
                 return ast.unparse(node)
             case ast.Call(func=func, args=arguments, keywords=keywords):
@@ -219,43 +224,45 @@ class Constants:
                 break
         return []
 
-    def _named(self, name: str, scope: Scope, *, is_annotated: bool = False) -> str:
-        for number, function in enumerate(scope):
-            values = self._names_of(function).get(name)
+    def _variable_named(self, name: str, scope: Scope, *, is_annotated: bool = False) -> str:
+        """Return a name if it is a variable, or ``""``."""
+        for depth, function in enumerate(scope):
+            assigned_nodes = self._names_of(function).get(name)
             if isinstance(function, _FUNCTIONS) and name in (parameters := _parameters(function)):
-                # Private and nested functions are called in this file, maybe with constants.
-                of = getattr(function, "name", "")
-                is_private = of.startswith("_") and of != "__init__"
-                if values or is_private or len(scope) > number + 2 or name in ("self", "cls"):
+                # The calls of private and nested functions in this file may pass constants.
+                function_name = getattr(function, "name", "")
+                is_private = function_name.startswith("_") and function_name != "__init__"
+                is_nested = len(scope) > depth + 2
+                if assigned_nodes or is_private or is_nested or name in ("self", "cls"):
                     return ""
                 return name if _may_be_text(*parameters[name], is_annotated=is_annotated) else ""
-            if values is not None:
-                if (function, name) not in self._known:
-                    self._known[function, name] = ""
-                    if all(self.variable(value, scope[number:]) for value in values):
-                        self._known[function, name] = name
-                return self._known[function, name]
+            if assigned_nodes is not None:
+                if (function, name) not in self._variables:
+                    self._variables[function, name] = ""
+                    if all(self.variable(assigned, scope[depth:]) for assigned in assigned_nodes):
+                        self._variables[function, name] = name
+                return self._variables[function, name]
         return ""
 
     def _names_of(self, function: ast.AST) -> dict[str, list[ast.expr | ast.AugAssign]]:
-        """Return the values of each name of a function or module, with what loops iterate over."""
+        """Return what a function or module assigns to each name; for a loop, its iterable."""
         if function in self._assigned:
             return self._assigned[function]
         values: dict[str, list[ast.expr | ast.AugAssign]] = {}
         body: Any = getattr(function, "body", [])  # Any: that of a lambda is no list
-        waiting: list[ast.AST] = [*body] if isinstance(body, list) else [body]
-        waiting.reverse()
-        while waiting:
-            node = waiting.pop()
+        unvisited: list[ast.AST] = [*body] if isinstance(body, list) else [body]
+        unvisited.reverse()
+        while unvisited:
+            node = unvisited.pop()
             bound: ast.AST | None = None
             match node:
                 case (
-                    ast.Assign(targets=[ast.Name(id=name) as bound], value=ast.expr() as value)
-                    | ast.AnnAssign(target=ast.Name(id=name) as bound, value=ast.expr() as value)
-                    | ast.For(target=ast.Name(id=name) as bound, iter=value)
-                    | ast.comprehension(target=ast.Name(id=name) as bound, iter=value)
+                    ast.Assign(targets=[ast.Name(id=name) as bound], value=ast.expr() as assigned)
+                    | ast.AnnAssign(target=ast.Name(id=name) as bound, value=ast.expr() as assigned)
+                    | ast.For(target=ast.Name(id=name) as bound, iter=assigned)
+                    | ast.comprehension(target=ast.Name(id=name) as bound, iter=assigned)
                 ):
-                    values.setdefault(name, []).append(value)
+                    values.setdefault(name, []).append(assigned)
                 case ast.AugAssign(target=ast.Name(id=name) as bound, op=ast.Add()):
                     values.setdefault(name, []).append(node)
                 case ast.Compare(left=ast.Name(id=name), ops=[op, *_]):
@@ -267,29 +274,32 @@ class Constants:
                     pass
             if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
                 children = [child for child in ast.iter_child_nodes(node) if child is not bound]
-                waiting += reversed(children)
+                unvisited += reversed(children)
         return self._assigned.setdefault(function, values)
 
 
 def _parameters(function: Any) -> dict[str, tuple[ast.expr | None, ast.expr | None]]:  # Any: a def
     """Return the parameters of a function, each with its annotation and its default."""
     arguments = function.args
-    named = [*arguments.posonlyargs, *arguments.args][::-1]
-    every = [
-        *zip_longest(named, arguments.defaults[::-1]),
+    positional = [*arguments.posonlyargs, *arguments.args][::-1]
+    pairs = [
+        *zip_longest(positional, arguments.defaults[::-1]),
         *zip_longest(arguments.kwonlyargs, arguments.kw_defaults),
         *((arg, None) for arg in (arguments.vararg, arguments.kwarg) if arg),
     ]
-    return {arg.arg: (arg.annotation, value) for arg, value in every}
+    return {arg.arg: (arg.annotation, default) for arg, default in pairs}
 
 
 def _may_be_text(
     annotation: ast.expr | None, default: ast.expr | None, *, is_annotated: bool
 ) -> bool:
-    """Return whether a parameter may be any text; ``is_annotated`` demands an annotation."""
+    """Return whether a parameter may be any text.
+
+    With ``is_annotated``, a parameter without an annotation may not.
+    """
     if annotation is None:
-        value = default.value if isinstance(default, ast.Constant) else default
-        return not is_annotated and (value is None or isinstance(value, str))
+        constant = default.value if isinstance(default, ast.Constant) else default
+        return not is_annotated and (constant is None or isinstance(constant, str))
     nodes = [*ast.walk(annotation)]
     quoted = " ".join(str(node.value) for node in nodes if isinstance(node, ast.Constant))
     kinds = {*map(last, nodes), *re.findall(r"\w+", quoted)} - {"", "None"} - _CONTAINERS
@@ -301,11 +311,11 @@ def _is_number(node: ast.AST) -> bool:
 
 
 def last(node: ast.AST) -> str:
-    """Return the last name of an expression such as ``textwrap.dedent``."""
+    """Return the last name of an expression: ``dedent`` of ``textwrap.dedent``; else ``""``."""
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
-# What the names of a file are bound to, in each function, class and module; nothing is run.
+# What the names of a file are bound to, in each function, class and module.
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Block = ast.With | ast.AsyncWith
@@ -315,9 +325,9 @@ _STR = {"str", "str | None", "None | str", "Optional[str]", "typing.Optional[str
 class Binding(NamedTuple):
     """Code that binds a name, and the ``with`` statements around it, the innermost last.
 
-    ``kind`` is the role of ``node``: the ``value`` that is assigned, the value that ``+=`` has
-    ``added``, the iterable of a loop (``each``), an ``annotation``, a ``function``, a ``class``
-    (also the class of ``self``), or anything ``else``.
+    ``kind`` is what ``node`` is: the assigned ``value``, the value that ``+=`` has ``added``, the
+    iterable of a loop (``each``), an ``annotation``, a ``function``, a ``class`` (also for
+    ``self``), or anything ``else``.
     """
 
     kind: str
@@ -339,16 +349,16 @@ class BoundNames:
                 self._classes |= dict.fromkeys(node.body, node)
 
     def resolve(self, name: str, scope: Scope) -> tuple[list[Binding], Scope]:
-        """Return the bindings of a name, and the scope in which it is bound.
+        """Return the bindings of a name, and its scope: where it is bound, and what is around that.
 
-        Both are empty for a builtin, and for a name that a function declares ``global``.
+        Both are empty for a builtin, and for a name that is ``global`` or ``nonlocal`` anywhere.
         """
         if name in self._shared:
             return [], ()
-        for number, location in enumerate(scope):
+        for depth, location in enumerate(scope):
             names = self.names_of(location)
             if name in names:
-                return names[name], scope[number:]
+                return names[name], scope[depth:]
         return [], ()
 
     def names_of(self, scope: ast.AST) -> dict[str, list[Binding]]:
@@ -361,14 +371,15 @@ class BoundNames:
         return self._scopes[scope]
 
     def _parameters(self, function: ast.AST) -> Iterator[tuple[str, Binding]]:
+        """Yield the parameters of a function, each with its binding."""
         if not isinstance(function, Function):
             return
         arguments = function.args
-        named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        of_class = self._classes.get(function)
-        if of_class and named and not function.decorator_list:
-            yield named.pop(0).arg, Binding("class", of_class)
-        for parameter in named:
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        owner = self._classes.get(function)
+        if owner and parameters and not function.decorator_list:
+            yield parameters.pop(0).arg, Binding("class", owner)
+        for parameter in parameters:
             yield (
                 parameter.arg,
                 Binding(
@@ -376,27 +387,27 @@ class BoundNames:
                     parameter.annotation or parameter,
                 ),
             )
-        for several in (arguments.vararg, arguments.kwarg):
-            if several:
-                yield several.arg, Binding("else", several)
+        for rest in (arguments.vararg, arguments.kwarg):
+            if rest:
+                yield rest.arg, Binding("else", rest)
 
 
 def _bindings(scope: ast.AST) -> Iterator[tuple[str, Binding]]:
-    """Yield each name that the body of a scope binds, without the names of nested functions."""
+    """Yield each name that the body of a scope binds; names in nested functions are left out."""
     assigned: set[ast.AST] = set()
-    waiting: list[tuple[ast.AST, tuple[Block, ...]]] = [
+    unvisited: list[tuple[ast.AST, tuple[Block, ...]]] = [
         (statement, ()) for statement in _body(scope)
     ]
-    while waiting:
-        node, blocks = waiting.pop()
+    while unvisited:
+        node, blocks = unvisited.pop()
         for target, kind, value in _assigned(node):
             assigned.add(target)
             yield target.id, Binding(kind, value, blocks)
         if node not in assigned:
             yield from ((name, Binding(kind, node, blocks)) for name, kind in _names(node))
         if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            inside = (*blocks, node) if isinstance(node, Block) else blocks
-            waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
+            inner_blocks = (*blocks, node) if isinstance(node, Block) else blocks
+            unvisited += [(child, inner_blocks) for child in ast.iter_child_nodes(node)]
 
 
 def _body(scope: ast.AST) -> list[ast.stmt]:
@@ -406,25 +417,27 @@ def _body(scope: ast.AST) -> list[ast.stmt]:
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.Name, str, ast.AST]]:
     """Yield each name that a statement assigns, with the kind and the node of its binding."""
     match node:
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-            if len(targets) == len(values):
-                pairs = zip(targets, values, strict=True)
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=assigned_nodes)):
+            if len(targets) == len(assigned_nodes):
+                pairs = zip(targets, assigned_nodes, strict=True)
                 yield from (
-                    (name, "value", value) for name, value in pairs if isinstance(name, ast.Name)
+                    (name, "value", assigned)
+                    for name, assigned in pairs
+                    if isinstance(name, ast.Name)
                 )
-        case ast.Assign(targets=targets, value=value):
-            yield from ((name, "value", value) for name in targets if isinstance(name, ast.Name))
-        case ast.AnnAssign(target=ast.Name() as target, annotation=annotation, value=value):
-            is_certain = value is None or is_str(annotation)
+        case ast.Assign(targets=targets, value=assigned):
+            yield from ((name, "value", assigned) for name in targets if isinstance(name, ast.Name))
+        case ast.AnnAssign(target=ast.Name() as target, annotation=annotation, value=assigned):
+            is_certain = assigned is None or is_str(annotation)
             kind = "annotation" if is_certain else "value"
-            yield target, kind, annotation if is_certain else value or annotation
-        case ast.AugAssign(target=ast.Name() as target, value=value):
-            yield target, "added", value
+            yield target, kind, annotation if is_certain else assigned or annotation
+        case ast.AugAssign(target=ast.Name() as target, value=assigned):
+            yield target, "added", assigned
         case (
-            ast.For(target=ast.Name() as target, iter=value)
-            | ast.comprehension(target=ast.Name() as target, iter=value)
+            ast.For(target=ast.Name() as target, iter=assigned)
+            | ast.comprehension(target=ast.Name() as target, iter=assigned)
         ):
-            yield target, "each", value
+            yield target, "each", assigned
         case _:
             pass
 
@@ -436,8 +449,8 @@ def _names(node: ast.AST) -> Iterator[tuple[str, str]]:
             yield name, "function"
         case ast.ClassDef(name=name):
             yield name, "class"
-        case ast.alias(name=name, asname=other):
-            yield other or name.partition(".")[0], "else"
+        case ast.alias(name=name, asname=alias):
+            yield alias or name.partition(".")[0], "else"
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name, "else"
         case (

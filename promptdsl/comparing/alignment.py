@@ -1,9 +1,10 @@
 """Alignment: which items of two sequences belong together.
 
-The time grows with the length of the sequences, as no step compares all items with all others.
-Items that occur once are paired first, then the items between them. If no item occurs once, the
-first occurrence is paired with the first, the second with the second. Only small groups, of up to
-``SMALL`` possible pairs, are compared pair by pair.
+Read :func:`in_order` first; :func:`aligned` uses all other functions. No step compares all items
+with all others, so the time grows only in proportion to the length of the sequences. Items that
+occur once are paired first, then the items between them. If no item occurs once, the first
+occurrence is paired with the first, the second with the second. Only groups with at most ``SMALL``
+possible pairs are compared pair by pair.
 """
 
 import re
@@ -22,9 +23,12 @@ Item = TypeVar("Item")
 
 
 SMALL = 400
-"""The most pairs of items that are compared pair by pair."""
+"""The maximum number of possible pairs in a group that is compared pair by pair."""
 DEEPEST = 8
-"""How deep the items between two anchors are searched for more anchors."""
+"""How often the items between two anchors are searched for more anchors.
+
+At this depth the anchors are pairs by number of occurrence. Below it nothing is searched.
+"""
 
 
 class Hunk(NamedTuple):
@@ -37,53 +41,68 @@ class Hunk(NamedTuple):
 
 def in_order(before: Sequence[Hashable], after: Sequence[Hashable]) -> Pairs:
     """Return pairs of equal items whose order is the same in both sequences."""
-    numbers: dict[Hashable, int] = {}
-    first = [numbers.setdefault(item, len(numbers)) for item in before]
-    second = [numbers.setdefault(item, len(numbers)) for item in after]
+    item_numbers: dict[Hashable, int] = {}
+    old_numbers = [item_numbers.setdefault(item, len(item_numbers)) for item in before]
+    new_numbers = [item_numbers.setdefault(item, len(item_numbers)) for item in after]
     pairs: Pairs = []
-    gaps = [(0, len(first), 0, len(second), 0)]
+    gaps = [(0, len(old_numbers), 0, len(new_numbers), 0)]
     while gaps:
-        start, end, other, other_end, depth = gaps.pop()
-        while start < end and other < other_end and first[start] == second[other]:
-            pairs.append((start, other))
-            start, other = start + 1, other + 1
-        while start < end and other < other_end and first[end - 1] == second[other_end - 1]:
-            end, other_end = end - 1, other_end - 1
-            pairs.append((end, other_end))
-        if start == end or other == other_end or depth > DEEPEST:
+        old_start, old_end, new_start, new_end, depth = gaps.pop()
+        while (
+            old_start < old_end
+            and new_start < new_end
+            and old_numbers[old_start] == new_numbers[new_start]
+        ):
+            pairs.append((old_start, new_start))
+            old_start, new_start = old_start + 1, new_start + 1
+        while (
+            old_start < old_end
+            and new_start < new_end
+            and old_numbers[old_end - 1] == new_numbers[new_end - 1]
+        ):
+            old_end, new_end = old_end - 1, new_end - 1
+            pairs.append((old_end, new_end))
+        if old_start == old_end or new_start == new_end or depth > DEEPEST:
             continue
-        anchors = _anchors(first[start:end], second[other:other_end], once=depth < DEEPEST)
-        for left, right in [(start + left, other + right) for left, right in anchors]:
-            pairs.append((left, right))
-            gaps.append((start, left, other, right, depth + 1))
-            start, other = left + 1, right + 1
+        anchors = _anchors(
+            old_numbers[old_start:old_end], new_numbers[new_start:new_end], once=depth < DEEPEST
+        )
+        for old_index, new_index in [
+            (old_start + old_index, new_start + new_index) for old_index, new_index in anchors
+        ]:
+            pairs.append((old_index, new_index))
+            gaps.append((old_start, old_index, new_start, new_index, depth + 1))
+            old_start, new_start = old_index + 1, new_index + 1
         if anchors:
-            gaps.append((start, end, other, other_end, depth + 1))
+            gaps.append((old_start, old_end, new_start, new_end, depth + 1))
     return sorted(pairs)
 
 
-def _anchors(before: Sequence[int], after: Sequence[int], *, once: bool) -> Pairs:
-    """Return pairs of items that occur once; without any, the pairs by number of occurrence."""
-    counts, other_counts = Counter(before), Counter(after)
-    indices = {item: index for index, item in enumerate(after) if other_counts[item] == 1}
+def _anchors(old_numbers: Sequence[int], new_numbers: Sequence[int], *, once: bool) -> Pairs:
+    """Return pairs in order: of items that occur once, or of all items by number of occurrence.
+
+    The second is for sequences without items that occur once in both, or if ``once`` is false.
+    """
+    old_counts, new_counts = Counter(old_numbers), Counter(new_numbers)
+    new_indices = {item: index for index, item in enumerate(new_numbers) if new_counts[item] == 1}
     pairs = [
-        (index, indices[item])
-        for index, item in enumerate(before)
-        if counts[item] == 1 and item in indices
+        (index, new_indices[item])
+        for index, item in enumerate(old_numbers)
+        if old_counts[item] == 1 and item in new_indices
     ]
-    return increasing(pairs if pairs and once else by_occurrence(before, after))
+    return increasing(pairs if pairs and once else by_occurrence(old_numbers, new_numbers))
 
 
 def hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[Hunk]:
     """Yield hunks: equal items, with the items that are removed and added after them."""
-    start = other = 0
+    old_start = new_start = 0
     equal: list[str] = []
-    for left, right in [*in_order(before, after), (len(before), len(after))]:
-        if (start, other) != (left, right):
-            yield Hunk(equal, before[start:left], after[other:right])
+    for old_index, new_index in [*in_order(before, after), (len(before), len(after))]:
+        if (old_start, new_start) != (old_index, new_index):
+            yield Hunk(equal, before[old_start:old_index], after[new_start:new_index])
             equal = []
-        equal.extend(before[left : left + 1])
-        start, other = left + 1, right + 1
+        equal.extend(before[old_index : old_index + 1])
+        old_start, new_start = old_index + 1, new_index + 1
     if equal:
         yield Hunk(equal, (), ())
 
@@ -99,74 +118,85 @@ def by_occurrence(before: Iterable[Hashable], after: Iterable[Hashable]) -> Pair
 
 
 def increasing(pairs: Pairs) -> Pairs:
-    """Return as many pairs as possible that are in the same order in both sequences.
+    """Return as many of the pairs as possible that are in the same order in both sequences.
 
-    The pairs that are given are in the order of the first sequence.
+    ``pairs`` must be in the order of the first sequence.
     """
     ends: list[int] = []
-    """The smallest last index of a row of each length, and the pair that ends it."""
-    last: list[int] = []
-    earlier: list[int] = []
-    for number, (_, right) in enumerate(pairs):
-        length = bisect_left(ends, right)
-        earlier.append(last[length - 1] if length else -1)
-        ends[length : length + 1] = [right]
-        last[length : length + 1] = [number]
-    row: Pairs = []
-    number = last[-1] if last else -1
-    while number >= 0:
-        row.append(pairs[number])
-        number = earlier[number]
-    return row[::-1]
+    """For each length, the smallest index in the second sequence that ends an increasing row."""
+    last_pairs: list[int] = []
+    """For each length, the index of the pair that ends this row."""
+    previous_pairs: list[int] = []
+    """For each pair, the index of the pair before it in its row, or -1."""
+    for index, (_, new_index) in enumerate(pairs):
+        length = bisect_left(ends, new_index)
+        previous_pairs.append(last_pairs[length - 1] if length else -1)
+        ends[length : length + 1] = [new_index]
+        last_pairs[length : length + 1] = [index]
+    longest: Pairs = []
+    index = last_pairs[-1] if last_pairs else -1
+    while index >= 0:
+        longest.append(pairs[index])
+        index = previous_pairs[index]
+    return longest[::-1]
 
 
 def likeness(text: str, other: str) -> float:
-    """Return how many of their words two texts share, from 0 to 1."""
-    words, others = (Counter(re.findall(r"\w+", side[:2000])) for side in (text, other))
-    total = words.total() + others.total()
-    return 2 * (words & others).total() / total if total else 0.0
+    """Return the share of words that two texts have in common, from 0 to 1.
+
+    Only the first 2,000 characters of each text are compared.
+    """
+    words, other_words = (Counter(re.findall(r"\w+", piece[:2000])) for piece in (text, other))
+    total = words.total() + other_words.total()
+    return 2 * (words & other_words).total() / total if total else 0.0
 
 
-def most_alike(before: Sequence[str], after: Sequence[str], *, least: float = 0.0) -> Pairs:
-    """Return pairs of the texts that share the most words; many texts are paired by their index."""
+def most_alike(before: Sequence[str], after: Sequence[str], *, minimum: float = 0.0) -> Pairs:
+    """Return pairs of the most similar texts, with a likeness of at least ``minimum``.
+
+    More than ``SMALL`` possible pairs are not compared: texts with the same index are paired.
+    """
     if len(before) * len(after) > SMALL:
         return list(zip(range(len(before)), range(len(after)), strict=False))
     scores = sorted(
-        (-likeness(text, other), abs(left - right), left, right)
-        for left, text in enumerate(before)
-        for right, other in enumerate(after)
+        (-likeness(text, other), abs(old_index - new_index), old_index, new_index)
+        for old_index, text in enumerate(before)
+        for new_index, other in enumerate(after)
     )
     pairs: dict[int, int] = {}
-    for score, _, left, right in scores:
-        if -score >= least and left not in pairs and right not in pairs.values():
-            pairs[left] = right
+    for score, _, old_index, new_index in scores:
+        if -score >= minimum and old_index not in pairs and new_index not in pairs.values():
+            pairs[old_index] = new_index
     return sorted(pairs.items())
 
 
 @attrs.frozen
-class Kept:
-    """An item that is in both sequences, by its index in each; ``moved`` is to another order."""
+class KeptItem:
+    """An item that is in both sequences, by its index in each.
+
+    ``is_moved`` is whether its order among the other items has changed.
+    """
 
     before: int
     after: int
-    moved: bool = False
+    is_moved: bool = False
 
 
 @attrs.frozen
-class Removed:
+class RemovedItem:
     """An item that is only in the first sequence."""
 
     before: int
 
 
 @attrs.frozen
-class Added:
+class AddedItem:
     """An item that is only in the second sequence."""
 
     after: int
 
 
-Step: TypeAlias = Kept | Removed | Added
+Step: TypeAlias = KeptItem | RemovedItem | AddedItem
 """One row of an alignment."""
 
 
@@ -177,58 +207,68 @@ def aligned(
     *,
     group: Callable[[Item], Hashable],
     text: Callable[[Item], str],
-    near: float = 0.0,
-    far: float = 0.5,
+    near_minimum: float = 0.0,
+    far_minimum: float = 0.5,
 ) -> list[Step]:
     """Return which items belong together, in the order of ``after``.
 
-    First, items that have an equal first key are paired, then the others by their next key; a key
-    ``None`` equals nothing. Then the most similar items of a ``group`` are paired: between the same
-    neighbours if they share ``near`` of their words, anywhere else if they share ``far``.
+    First, items with an equal first key are paired, then the other items by the next key, and so
+    on. A key ``None`` is equal to no key. Then the most similar items of a ``group`` are paired.
+    Between the same neighbours they must have a likeness of ``near_minimum``, elsewhere of
+    ``far_minimum``.
     """
     pairs: dict[int, int] = {}
 
     def unpaired() -> tuple[list[int], list[int]]:
         used = {*pairs.values()}
-        rights = [index for index in range(len(after)) if index not in used]
-        return [index for index in range(len(before)) if index not in pairs], rights
+        new_indices = [index for index in range(len(after)) if index not in used]
+        return [index for index in range(len(before)) if index not in pairs], new_indices
 
     for key in keys:
         for pair in (in_order, by_occurrence):
-            lefts, rights = unpaired()
-            left_keys = [key(before[index]) for index in lefts]
-            right_keys = [key(after[index]) for index in rights]
-            for left, right in pair(left_keys, right_keys):
-                if left_keys[left] is not None:
-                    pairs[lefts[left]] = rights[right]
-    kept = increasing(sorted(pairs.items()))
-    neighbours = [left for left, _ in kept], [right for _, right in kept]
-    for borders, least, most in ((neighbours, near, maxsize), (((), ()), far, SMALL)):
+            old_indices, new_indices = unpaired()
+            old_keys = [key(before[index]) for index in old_indices]
+            new_keys = [key(after[index]) for index in new_indices]
+            for old_index, new_index in pair(old_keys, new_keys):
+                if old_keys[old_index] is not None:
+                    pairs[old_indices[old_index]] = new_indices[new_index]
+    pairs_in_order = increasing(sorted(pairs.items()))
+    neighbours = (
+        [old_index for old_index, _ in pairs_in_order],
+        [new_index for _, new_index in pairs_in_order],
+    )
+    for borders, minimum, limit in (
+        (neighbours, near_minimum, maxsize),
+        (((), ()), far_minimum, SMALL),
+    ):
         groups: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for side, (items, indices) in enumerate(zip((before, after), unpaired(), strict=True)):
+        for which, (sequence, indices) in enumerate(zip((before, after), unpaired(), strict=True)):
             for index in indices:
-                gap = bisect_left(borders[side], index)
-                groups[group(items[index]), gap][side].append(index)
-        for lefts, rights in groups.values():
-            texts = [text(before[i]) for i in lefts], [text(after[i]) for i in rights]
-            if len(lefts) * len(rights) <= most:
-                matches = most_alike(*texts, least=least)
-                pairs.update((lefts[left], rights[right]) for left, right in matches)
+                gap = bisect_left(borders[which], index)
+                groups[group(sequence[index]), gap][which].append(index)
+        for old_indices, new_indices in groups.values():
+            texts = [text(before[i]) for i in old_indices], [text(after[i]) for i in new_indices]
+            if len(old_indices) * len(new_indices) <= limit:
+                matches = most_alike(*texts, minimum=minimum)
+                pairs.update(
+                    (old_indices[old_index], new_indices[new_index])
+                    for old_index, new_index in matches
+                )
     return _steps(sorted(pairs.items()), len(before), len(after))
 
 
-def _steps(pairs: Pairs, count: int, other_count: int) -> list[Step]:
-    """Return the rows of pairs; an item that is only in the first follows its neighbour there."""
-    kept, partners = dict(increasing(pairs)), dict(pairs)
+def _steps(pairs: Pairs, before_count: int, after_count: int) -> list[Step]:
+    """Return the steps for pairs; a removed item follows the item that was before it."""
+    pairs_in_order, partners = dict(increasing(pairs)), dict(pairs)
     rows: list[tuple[int, int, Step]] = []
-    last = -1
-    for index in range(count):
+    last_index = -1
+    for index in range(before_count):
         if index in partners:
-            last = kept.get(index, last)
-            moved = index not in kept
-            rows.append((partners[index], 0, Kept(index, partners[index], moved)))
+            last_index = pairs_in_order.get(index, last_index)
+            is_moved = index not in pairs_in_order
+            rows.append((partners[index], 0, KeptItem(index, partners[index], is_moved)))
         else:
-            rows.append((last, index + 1, Removed(index)))
-    added = {*range(other_count)} - {*partners.values()}
-    rows += [(index, 0, Added(index)) for index in added]
+            rows.append((last_index, index + 1, RemovedItem(index)))
+    added_indices = {*range(after_count)} - {*partners.values()}
+    rows += [(index, 0, AddedItem(index)) for index in added_indices]
     return [step for _, _, step in sorted(rows, key=lambda row: row[:2])]

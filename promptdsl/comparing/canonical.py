@@ -1,12 +1,13 @@
-"""The snapshot of a rendered prompt: its header, and an entry for each turn.
+"""Makes the snapshot of a rendered prompt: its header, and an entry for each turn.
 
 Read :func:`prompt_file` first, then :class:`FileWriter` for the header and the entries, then
-:class:`TurnWriter` for the content of one entry. A snapshot consists of entries, and an entry of
-parts; ``snapshot_file.py`` has their classes.
+:class:`TurnWriter` for the content of one entry. ``snapshot_file.py`` has the classes of what they
+write:
 
-- An entry has a title: it is one turn, the tools, or the output schema.
-- A part is a mark, and the text below it. The mark is one line, such as ``─▷ rules``.
-- A cache mark, such as ``─⚑ cache``, is a mark after the text that a provider caches.
+- An entry is one turn, the tools, or the output schema. It has a title, such as ``──▶ user``.
+- An entry consists of parts. A part is a sign, and the text below it.
+- A sign is one line, such as ``─▷ rules``. Text directly below a title has an empty sign.
+- A cache mark is written as the sign ``─⚑ cache``, after the text that the provider caches.
 """
 
 import re
@@ -40,7 +41,7 @@ from promptdsl.comparing.block_marks import (
     SentPrompt,
     as_one_word,
     attachment,
-    cache_mark,
+    cache_sign,
     json_text,
     reasoning,
     schema_text,
@@ -60,20 +61,21 @@ from promptdsl.comparing.snapshot_file import (
 from promptdsl.foundation.errors import counted
 
 NAMED = 3
-"""The most paths that a line of the header names."""
-OPEN_MARKS = ("─⚑", "─■ failed", "─■ result")
-"""The beginnings of the marks below which a text needs no mark of its own."""
+"""The maximum number of paths in a line of the header."""
+OPEN_SIGNS = ("─⚑", "─■ failed", "─■ result")
+"""The beginnings of the signs below which a text is written without a sign ``─■ text``."""
 
 
 def prompt_file(
     rendered: Rendered, *, scrubbers: Mapping[str, Scrubber] | None = None
 ) -> PromptFile:
-    """Return what a snapshot of a prompt keeps.
+    """Return the snapshot of a prompt.
 
-    ``scrubbers`` replace values that change from run to run. Each has a name, and is a regular
-    expression, or a function that returns the values in a text. Equal values get equal signs, such
-    as ``⟦uuid-1⟧``. They change only texts, arguments and ids of calls, ids of turns, and names of
-    files.
+    ``scrubbers`` replace values that change from run to run, such as ids. The key is the name of
+    the scrubber. The scrubber is a regular expression, or a function that returns the values in a
+    text. Equal values get equal brackets, such as ``⟦uuid-1⟧``. Scrubbers change texts, the
+    arguments and ids of calls, ids of turns, titles and addresses of attachments, and the texts in
+    tools and schemas. They change no name, role, number or key.
 
     >>> from promptdsl import Section, System, render
     >>> from promptdsl.comparing.snapshot_file import serialise
@@ -96,7 +98,10 @@ def prompt_file(
 
 
 def fixed_tokens(rendered: Rendered) -> TokenReport:
-    """Return the tokens of a prompt without its volatile texts, which may be of any length."""
+    """Return the tokens of a prompt without its volatile texts.
+
+    A volatile text may be longer in the next run, so counting it would change the snapshot.
+    """
     return rendered.masked(lambda _: "").tokens
 
 
@@ -104,8 +109,9 @@ def fixed_tokens(rendered: Rendered) -> TokenReport:
 class FileTurn:
     """A turn of a message, with its blocks.
 
-    ``address`` is its id, or its role and number, such as ``user[2]``. ``first_word`` is the first
-    word of its title: its role, or ``grounding``.
+    ``address`` is the id of the turn. Without an id it is the role and the number of the turn, such
+    as ``user[2]``; for a system message it is empty. ``first_word`` is the first word of the title:
+    the role of the turn, or ``grounding``.
     """
 
     address: str
@@ -114,30 +120,31 @@ class FileTurn:
 
     @property
     def is_unsent(self) -> bool:
-        """Whether it has blocks, none of which is sent."""
+        """Whether the turn has blocks, and none of them is sent."""
         return bool(self.blocks) and all(block.is_unsent for block in self.blocks)
 
 
 @attrs.define
 class FileWriter:
-    """Writes the file of a prompt: its entries first, then the header, which counts cache marks.
+    """Writes the file of a prompt: first the entries, then the header.
 
-    ``rendered`` and ``texts`` do not change. The other fields are filled by the entries.
+    The header counts the cache marks, so it needs the entries. Writing the entries fills all fields
+    but ``rendered``.
     """
 
     rendered: Rendered
     texts: ShownTexts
     cached_after: list[str] = attrs.field(factory=list[str])
-    """What is before each cache mark, such as ``system/rules``."""
+    """For each cache mark, the turn and the section before it, such as ``system/rules``."""
     tool_names: dict[str, str] = attrs.field(factory=dict[str, str])
     """The name of the tool of the last call with each id."""
     shown_ids: dict[str, str] = attrs.field(factory=dict[str, str])
     """The text that is shown for each id of a turn, after the scrubbers."""
 
     def file(self, total: int) -> PromptFile:
-        """Return the file of a prompt of ``total`` tokens."""
-        sent = sent_prompt(self.rendered)
-        entries = (*self.definitions(sent), *self.turns(sent))
+        """Return the file of a prompt that has ``total`` tokens."""
+        prompt = sent_prompt(self.rendered)
+        entries = (*self.definitions(prompt), *self.turns(prompt))
         versions = {library.library: library.version for library in self.rendered.libraries}
         return PromptFile(tuple(self.header()), entries, total, tuple(versions.items()))
 
@@ -149,11 +156,11 @@ class FileWriter:
         yield "model", line(f"{facts.model or ''} {provider}".strip() or "none")
         tokens = fixed_tokens(rendered)
         yield "tokens", line(f"~{_rounded(tokens.total)} ({tokens.method})")
-        marks = "no mark"
+        cache_marks = "no mark"
         if self.cached_after:
             count = counted(len(self.cached_after), "mark", "marks")
-            marks = f"{count}, after {' and '.join(self.cached_after)}"
-        yield "cache", marks
+            cache_marks = f"{count}, after {' and '.join(self.cached_after)}"
+        yield "cache", cache_marks
         libraries = dict.fromkeys(section.library for section in rendered.libraries)
         yield from (("library", line(name)) for name in libraries)
         if rendered.tool_choice is not None:
@@ -168,26 +175,26 @@ class FileWriter:
             yield "dropped", f"{where}, {line(why)}"
 
     def losses(self, losses: Iterable[Loss]) -> Iterator[str]:
-        """Yield a line for each reason of losses, or of hints, after the paths that have it."""
+        """Yield a line for each reason of losses or hints: first the paths, then the reason."""
         paths: dict[str, dict[str, None]] = defaultdict(dict)
         for loss in losses:
             paths[_reason(loss)].update(dict.fromkeys((loss.path, *loss.also)))
-        for reason, some in paths.items():
-            shown = [self.path(path) for path in some if path]
-            where = ", ".join(shown[:NAMED])
-            if len(shown) > NAMED:
-                where += f" and {len(shown) - NAMED} more"
+        for reason, reason_paths in paths.items():
+            shown_paths = [self.path(path) for path in reason_paths if path]
+            where = ", ".join(shown_paths[:NAMED])
+            if len(shown_paths) > NAMED:
+                where += f" and {len(shown_paths) - NAMED} more"
             if where:
                 where += ": "
             yield where + self.texts.line(reason)
 
     def path(self, path: str) -> str:
-        """Return a path of the prompt on one line, with the id of its turn as it is shown."""
+        """Return a path of the prompt on one line; the id of its turn is as in the title."""
         first = _ID.match(path)
         turn = first[0] if first else ""
         return self.shown_ids.get(turn, self.texts.line(turn)) + self.texts.line(path[len(turn) :])
 
-    def definitions(self, sent: SentPrompt) -> Iterator[FileEntry]:
+    def definitions(self, prompt: SentPrompt) -> Iterator[FileEntry]:
         """Yield the entries of the tools and of the output schema."""
         if self.rendered.tools:
             parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
@@ -197,7 +204,7 @@ class FileWriter:
             title = EntryTitle(
                 f"answer {self.texts.line(output.name)}",
                 is_strict=output.strict,
-                is_named=output.name in sent.names,
+                is_named=output.name in prompt.names,
             )
             yield FileEntry(title, tuple(self.output(output)))
 
@@ -219,44 +226,45 @@ class FileWriter:
             yield FilePart(f"─■ only for {tool.origin}", self.texts.data(json_text(tool.extra)))
         if tool.cache:
             self.cached_after.append(f"tool {name}")
-            yield FilePart(cache_mark(tool.cache))
+            yield FilePart(cache_sign(tool.cache))
 
-    def turns(self, sent: SentPrompt) -> Iterator[FileEntry]:
+    def turns(self, prompt: SentPrompt) -> Iterator[FileEntry]:
         """Yield the entries of all turns; a merged message has several turns."""
         groundings = _groundings(self.rendered)
-        last_number: int | None = None  # of the last message so far, in the request
-        for message, blocks in zip(self.rendered.messages, sent.blocks, strict=True):
+        last_index: int | None = None  # the index of the last message so far, in the request
+        for message, blocks in zip(self.rendered.messages, prompt.blocks, strict=True):
             self.tool_names |= {call.id: call.name for call in message.calls}
             results = [block for block in message.content if isinstance(block, ToolResultBlock)]
             for turn in _turns(message, blocks, groundings):
                 writer = TurnWriter(self.texts, turn, self.cached_after)
                 title = EntryTitle(self.turn_title(turn, message.name, results))
-                carried = [block.sent for block in turn.blocks if block.sent.role]
-                if carried:
-                    note = ABOVE if carried[0].number == last_number else ""
-                    title = writer.sent_title(title, carried[0].role)
-                    is_named = message.name in sent.names
+                sent_blocks = [block.sent_block for block in turn.blocks if block.sent_block.role]
+                if sent_blocks:
+                    note = ABOVE if sent_blocks[0].message_index == last_index else ""
+                    title = writer.sent_title(title, sent_blocks[0].role)
+                    is_named = message.name in prompt.names
                     title = attrs.evolve(title, is_named=is_named, note=note)
-                    last_number = max(block.number for block in carried)
-                elif sent.is_known and turn.is_unsent:
+                    last_index = max(block.message_index for block in sent_blocks)
+                elif prompt.is_known and turn.is_unsent:
                     title = attrs.evolve(title, note=NOT_SENT)
                 for block in turn.blocks:
-                    yield from self.added(block.sent.added_messages)
-                    writer.block(block)
+                    yield from self.added_entries(block.sent_block.added_messages)
+                    writer.write_block(block)
                 yield FileEntry(title, tuple(writer.parts))
-        yield from self.added(sent.tail)
+        yield from self.added_entries(prompt.tail)
 
-    def added(self, messages: Iterable[tuple[str, str]]) -> Iterator[FileEntry]:
-        """Yield the entries of messages that promptdsl adds, as the provider needs them."""
+    def added_entries(self, messages: Iterable[tuple[str, str]]) -> Iterator[FileEntry]:
+        """Yield the entries of messages that promptdsl adds because the provider needs them."""
         for role, text in messages:
             yield FileEntry(f"{role}, added for the target", (FilePart("", self.texts.text(text)),))
 
     def turn_title(
         self, turn: FileTurn, speaker: str | None, results: list[ToolResultBlock]
     ) -> str:
-        """Return the title of a turn: its first word, its id, and the name of speaker or tool.
+        """Return the title of a turn: its first word, its id, and the names in it.
 
-        ``results`` are the tool results of its message.
+        The names are the tool and the id of each tool result in ``results``, and the speaker.
+        ``results`` are the tool results of the message of the turn.
         """
         line, name = self.texts.line, self.texts.name
         words = [turn.first_word]
@@ -275,15 +283,16 @@ class FileWriter:
 
 @attrs.define
 class TurnWriter:
-    """Writes the parts of the entry of one turn, block after block.
+    """Writes the parts of the entry of one turn, block after block, into ``parts``.
 
-    ``parts`` are the parts so far. The fields before it do not change.
+    For a turn that is sent, call :meth:`sent_title` first: it moves the tag around the turn from
+    the blocks to the title.
     """
 
     texts: ShownTexts
     turn: FileTurn
     cached_after: list[str]
-    """The list of the :class:`FileWriter`, to which each cache mark adds what is before it."""
+    """The list of the :class:`FileWriter`: each cache mark adds the turn and section before it."""
     parts: list[FilePart] = attrs.field(factory=list[FilePart])
     sections: tuple[str, ...] = ()
     """The ids of the sections around the last text, from the outside."""
@@ -291,77 +300,77 @@ class TurnWriter:
     """The line that wrote the current block."""
 
     def sent_title(self, title: EntryTitle, role: str) -> EntryTitle:
-        """Return a title with the role, the tag and the id of the result that are sent."""
+        """Return a title with the role, the tag and the id of a result as they are sent."""
         blocks = self.turn.blocks
-        title = attrs.evolve(title, fence=_fence(blocks))
+        title = attrs.evolve(title, fence=_take_fence(blocks))
         if role != self.turn.first_word:
             title = attrs.evolve(title, role=role)
         if len(blocks) == 1 and isinstance(blocks[0].block, ToolResultBlock):
             title = attrs.evolve(title, id=self.sent_id(blocks[0]))
         return title
 
-    def block(self, block: PromptBlock) -> None:
-        """Write a block with the texts that are added around it, and its cache mark."""
-        first, last, sent = block.spans[0], block.spans[-1], block.sent
+    def write_block(self, block: PromptBlock) -> None:
+        """Write a block, the texts that the adapter adds around it, and its cache mark."""
+        first, last, sent_block = block.spans[0], block.spans[-1], block.sent_block
         self.source = first.source
         if not getattr(block.block, "is_error", False):
-            self.write(*(("─■ added for the target", text) for text in sent.before))
+            self.add_parts(*(("─■ added for the target", text) for text in sent_block.before))
         match block.block:
             case TextBlock():
-                self.text(block)
+                self.write_text(block)
             case ToolResultBlock():
-                self.result(block, block.block)
+                self.write_result(block, block.block)
             case _:
-                self.other(block)
+                self.write_other(block)
         extra = getattr(block.block, "extra", None)
         if extra:
-            self.write(("─■ with", json_text(extra)))
-        self.write(*(("─■ added for the target", text) for text in sent.after))
-        if sent.cache:
+            self.add_parts(("─■ with", json_text(extra)))
+        self.add_parts(*(("─■ added for the target", text) for text in sent_block.after))
+        if sent_block.cache:
             path = (self.turn.first_word, *_sections(last, self.turn))
             self.cached_after.append("/".join(path))
-            self.parts.append(FilePart(cache_mark(sent.cache)))
-        elif block.wanted:
-            instead = "; an empty line instead" if sent.is_joined else ""
-            self.parts.append(FilePart(f"{cache_mark(block.wanted)}{NOT_SENT}{instead}"))
+            self.parts.append(FilePart(cache_sign(sent_block.cache)))
+        elif block.requested_cache:
+            instead = "; an empty line instead" if sent_block.is_joined else ""
+            self.parts.append(FilePart(f"{cache_sign(block.requested_cache)}{NOT_SENT}{instead}"))
 
-    def write(self, *parts: tuple[str, str]) -> None:
-        """Write parts, each given as its mark and its text."""
-        self.parts += [FilePart(mark, self.texts.text(text), self.source) for mark, text in parts]
+    def add_parts(self, *parts: tuple[str, str]) -> None:
+        """Add parts; each is a pair of sign and text."""
+        self.parts += [FilePart(sign, self.texts.text(text), self.source) for sign, text in parts]
 
     def sent_id(self, block: PromptBlock) -> str:
         """Return the id of a call or a result as it is sent; empty if it is sent unchanged."""
         block_id = getattr(block.block, "tool_use_id", getattr(block.block, "id", None))
-        id = block.sent.id
+        id = block.sent_block.id
         return "" if id in (None, block_id) else self.texts.name(as_one_word(id))
 
-    def text(self, block: PromptBlock) -> None:
-        """Write a text: a new part begins where a section begins or ends."""
+    def write_text(self, block: PromptBlock) -> None:
+        """Write a text block: a new part begins where a section begins or ends."""
         note = NOT_SENT if block.is_unsent else ""
-        if block.sent.is_changed:
+        if block.sent_block.is_changed:
             note = ", changed for the target"
-        first, *more = self.text_parts(block.spans)
-        if note or not self.is_open or not (first.mark or first.text):
+        first_part, *later_parts = self.text_parts(block.spans)
+        if note or not self.needs_no_sign or not (first_part.sign or first_part.text):
             self.parts.append(FilePart(f"─■ text{note}", source=self.source))
-        if first.mark or not self.parts:
-            self.parts.append(first)
+        if first_part.sign or not self.parts:
+            self.parts.append(first_part)
         else:
-            # Without a section, the text stands below the last mark.
-            mark = self.parts[-1]
-            self.parts[-1] = attrs.evolve(mark, text=first.text, source=first.source)
-        self.parts += more
+            # Text outside of sections is written below the last sign.
+            last_part = self.parts[-1]
+            self.parts[-1] = attrs.evolve(last_part, text=first_part.text, source=first_part.source)
+        self.parts += later_parts
 
     @property
-    def is_open(self) -> bool:
-        """Whether a text needs no mark of its own: it is the first, or below an open mark."""
+    def needs_no_sign(self) -> bool:
+        """Whether the next text needs no ``─■ text``: it is the first part, or has an open sign."""
         if not self.parts:
             return True
         last = self.parts[-1]
-        return last.mark.startswith(OPEN_MARKS) and not last.text
+        return last.sign.startswith(OPEN_SIGNS) and not last.text
 
     def text_parts(self, spans: Sequence[Span]) -> Iterator[FilePart]:
         """Yield the parts of a text: one before its first section, then one for each section."""
-        mark, pieces = "", list[tuple[str, Span]]()
+        sign, pieces = "", list[tuple[str, Span]]()
         for span in spans:
             text, path = span.text, _sections(span, self.turn)
             if path != self.sections and text.strip():
@@ -369,44 +378,44 @@ class TurnWriter:
                 if body != text:
                     pieces.append((text[: -len(body)], span))
                 if pieces:
-                    yield self.text_part(mark, pieces)
+                    yield self.text_part(sign, pieces)
                 goes_on = ", continued" if self.sections[: len(path)] == path else ""
                 section = f"{'/'.join(path)}{goes_on}" if path else "(no section)"
-                mark = self.texts.line(f"{WITHIN}{section}")
+                sign = self.texts.line(f"{WITHIN}{section}")
                 self.sections, text, pieces = path, body, []
             pieces.append((text, span))
-        yield self.text_part(mark, pieces)
+        yield self.text_part(sign, pieces)
 
-    def text_part(self, mark: str, pieces: Sequence[tuple[str, Span]]) -> FilePart:
-        """Return the part with the text of spans; its source is that of the first span."""
-        return FilePart(mark, self.texts.of_spans(pieces), pieces[0][1].source)
+    def text_part(self, sign: str, pieces: Sequence[tuple[str, Span]]) -> FilePart:
+        """Return the part with the text of spans, and with the source line of the first span."""
+        return FilePart(sign, self.texts.of_spans(pieces), pieces[0][1].source)
 
-    def result(self, result: PromptBlock, block: ToolResultBlock) -> None:
+    def write_result(self, prompt_block: PromptBlock, block: ToolResultBlock) -> None:
         """Write the result of a tool."""
-        sent = result.sent
+        sent_block = prompt_block.sent_block
         if len(self.turn.blocks) > 1:
             shown_id = self.texts.name(as_one_word(block.tool_use_id))
-            self.write((f"─■ result {EntryTitle(shown_id, id=self.sent_id(result))}", ""))
+            self.add_parts((f"─■ result {EntryTitle(shown_id, id=self.sent_id(prompt_block))}", ""))
         if block.is_error:
-            mark = f"─■ failed {block.error_type or ''}".rstrip()
-            if sent.role and not sent.is_error:
-                mark += ", flag not sent"
-            if sent.before:
-                mark += f"; {json_text(''.join(sent.before))} put before the text"
-            self.write((self.texts.line(mark), ""))
-        for inner in result.inner:
+            sign = f"─■ failed {block.error_type or ''}".rstrip()
+            if sent_block.role and not sent_block.is_error:
+                sign += ", flag not sent"
+            if sent_block.before:
+                sign += f"; {json_text(''.join(sent_block.before))} put before the text"
+            self.add_parts((self.texts.line(sign), ""))
+        for inner in prompt_block.inner:
             if inner.spans:
-                self.block(inner)
+                self.write_block(inner)
 
-    def other(self, prompt_block: PromptBlock) -> None:
+    def write_other(self, prompt_block: PromptBlock) -> None:
         """Write a block that is neither a text nor a result."""
         line, name = self.texts.line, self.texts.name
-        block, sent = prompt_block.block, prompt_block.sent
-        note = NOT_SENT if prompt_block.is_unsent or sent.number == UNSENT else ""
+        block, sent_block = prompt_block.block, prompt_block.sent_block
+        note = NOT_SENT if prompt_block.is_unsent or sent_block.message_index == UNSENT else ""
         match block:
             case ToolUseBlock():
                 call = f"{line(f'call {as_one_word(block.name)}')} {name(as_one_word(block.id))}"
-                fence = f"<{sent.fence}>" if sent.fence else ""
+                fence = f"<{sent_block.fence}>" if sent_block.fence else ""
                 label = str(EntryTitle(call, fence=fence, id=self.sent_id(prompt_block)))
                 text = block.arguments
             case ReasoningBlock():
@@ -418,13 +427,13 @@ class TurnWriter:
                 label, text = line(f"block{origin}"), json_text(block.data)
             case _:
                 label, text = line(block.type), json_text(block.to_dict())
-        self.write((f"─■ {label}{note}", text))
+        self.add_parts((f"─■ {label}{note}", text))
 
 
 def _reason(loss: Loss) -> str:
-    """Return what a loss or a hint is about, and why. The id of a section is in quotes."""
+    """Return what a loss or a hint is about, and why; the id of a section is in quotes."""
     if len(loss.at) == 1:
-        # How a message is sent is in its title already.
+        # The title of the message already shows how the message is sent.
         return loss.why.partition(", so ")[0]
     kind, _, id = loss.what.partition(" ")
     if kind == "section":
@@ -441,7 +450,7 @@ def _groundings(rendered: Rendered) -> set[str]:
 def _turns(
     message: Message, blocks: Iterable[PromptBlock], groundings: Container[str]
 ) -> list[FileTurn]:
-    """Return the turns of a message; a system message is one turn with sections."""
+    """Return the turns of a message; all text of a system message is one turn."""
     turns: list[FileTurn] = []
     for block in blocks:
         if not block.spans:
@@ -467,9 +476,9 @@ def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
     return () if _NUMBERED.fullmatch(path) else tuple(_ID.findall(path))
 
 
-def _fence(blocks: Sequence[PromptBlock]) -> str:
-    """Return the tag around all blocks of a turn for its title, and remove it from the blocks."""
-    first, last = blocks[0].sent, blocks[-1].sent
+def _take_fence(blocks: Sequence[PromptBlock]) -> str:
+    """Remove the tag around a turn from its blocks, and return it; ``""`` if there is no tag."""
+    first, last = blocks[0].sent_block, blocks[-1].sent_block
     opening, closing = f"<{first.fence}>", f"</{first.fence}>"
     if (first.before, last.after) != ((opening,), (closing,)):
         return ""
@@ -478,6 +487,6 @@ def _fence(blocks: Sequence[PromptBlock]) -> str:
 
 
 def _rounded(count: int) -> str:
-    """Return a number rounded up to two digits."""
+    """Return a number as text, rounded up to two digits: ``1,300`` for 1,234."""
     unit = 10 ** max(len(str(count)) - 2, 0)
     return f"{-(-count // unit) * unit:,}"

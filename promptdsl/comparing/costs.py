@@ -1,4 +1,8 @@
-"""What a difference costs: the tokens that are added, and the prefix that a cache serves."""
+"""What a difference costs: the tokens that are added, and the prefix that a cache can serve.
+
+Tokens come first. In the second part read :class:`SharedPrefix` first. Two requests have an exact
+prefix; for two snapshots :class:`ComparedTexts` estimates it.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -23,8 +27,14 @@ from promptdsl import (
     render,
 )
 from promptdsl.comparing.canonical import FileWriter, prompt_file
-from promptdsl.comparing.changes import HEADER, TEXT, Change, Location, NamedEntry, named
-from promptdsl.comparing.snapshot_file import NOT_SENT, WITHIN, PromptFile, ShownTexts, shown
+from promptdsl.comparing.changes import HEADER, TEXT, Change, Location, NamedEntry, named_entries
+from promptdsl.comparing.snapshot_file import (
+    NOT_SENT,
+    WITHIN,
+    PromptFile,
+    ShownTexts,
+    with_brackets,
+)
 from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.unicode import equal_start
 
@@ -33,18 +43,20 @@ from promptdsl.foundation.unicode import equal_start
 _TOTAL = re.compile(r"(~?)([\d,]+) \((.+)\)")
 _MODEL = re.compile(r"(.*?) ?(?:\((\w+)\))?")
 _NOT_SENT = re.compile(r"^(?:──▶ |─▷ |─⚑|─= |─■ (?:image|audio|video|document|text)\b).*\n?", re.M)
-"""A line of a file that is not text: a title, a section, a cache mark or an attachment."""
+"""A line of a snapshot that is not sent: a title, or the sign of a section, a cache mark, an
+attachment or a text."""
 _KIND = re.compile(r"^─■ ?\w*", re.MULTILINE)
-"""The kind of a block; the words after it are sent: the name of a tool, the id of a call."""
+"""The beginning of a sign. Its other words are sent: the name of a tool, the id of a call."""
 
 
 @attrs.frozen
 class TokenShift:
-    """The tokens of two prompts, and how those of the second were counted.
+    """The tokens of two prompts, and how they were counted.
 
-    They are exact for rendered prompts. The total of a snapshot is rounded, so ``added`` is the sum
-    of the tokens that its changes add. ``None`` means that a total is not known. ``label_before``
-    is how the first prompt was counted, if it was counted in another way.
+    The totals of rendered prompts are exact. The total of a snapshot is rounded, so ``added`` is
+    the sum of the tokens that the changes add. ``None`` means that a total is not known. ``label``
+    is how the second prompt was counted. ``label_before`` is how the first was counted, if that is
+    different.
 
     >>> from promptdsl import System, diff
     >>> print(diff(System("Be brief."), System("Be very brief, and kind.")).tokens)
@@ -71,17 +83,17 @@ class TokenShift:
 
 
 def tokens_of(before: PromptFile, after: PromptFile, counted: int) -> TokenShift:
-    """Return the totals of two prompts; those of snapshots are rounded.
+    """Return the totals of two prompts, rounded for snapshots.
 
     ``counted`` are the tokens that the changes add, counted for the model of the second prompt.
     """
-    (before_rounded, old), (after_rounded, label) = map(_rounded_total, (before, after))
-    other = old if label not in ("", old) else ""
+    (before_rounded, old_total_label), (after_rounded, label) = map(_rounded_total, (before, after))
+    old_label = old_total_label if label not in ("", old_total_label) else ""
     if before.total is None or after.total is None:
-        # A snapshot has no volatile values, so the values of the other prompt do not count either.
-        return TokenShift(before_rounded, after_rounded, label, False, counted, other)
-    added = counted if other else after.total - before.total
-    return TokenShift(before.total, after.total, label, True, added, other)
+        # A snapshot has no volatile values, so the values of the other prompt must not count.
+        return TokenShift(before_rounded, after_rounded, label, False, counted, old_label)
+    added_tokens = counted if old_label else after.total - before.total
+    return TokenShift(before.total, after.total, label, True, added_tokens, old_label)
 
 
 def total_of(file: PromptFile) -> int | None:
@@ -90,13 +102,13 @@ def total_of(file: PromptFile) -> int | None:
 
 
 def _rounded_total(file: PromptFile) -> tuple[int | None, str]:
-    """Return the total in the header, and how it was counted."""
+    """Return the total in the header, and how it was counted; ``(None, "")`` if it has none."""
     total = _TOTAL.fullmatch(dict(file.header).get("tokens", ""))
     return (int(total[2].replace(",", "")), total[3]) if total else (None, "")
 
 
 def target_of(file: PromptFile) -> tuple[str | None, ProviderName | None]:
-    """Return the model and the provider that a snapshot names."""
+    """Return the model and the provider in the header of a snapshot; ``None`` for a missing one."""
     target = _MODEL.fullmatch(dict(file.header).get("model", ""))
     model, name = target.groups() if target else (None, None)
     provider = None if name is None else ProviderId(name)
@@ -106,22 +118,22 @@ def target_of(file: PromptFile) -> tuple[str | None, ProviderName | None]:
 def tokens_of_change(change: Change, count: Callable[[str], int]) -> int:
     """Return the tokens of the texts that a change adds; negative if it removes more.
 
-    Attachments and the frame of a request around its messages are not counted.
+    Attachments are not counted, nor is what a request has around its messages.
     """
     if change.location[0] == HEADER or change.kind in ("role", "renamed", "cache"):
         return 0
     before, after = (
-        # Lines that are not sent are removed.
+        # Lines that are not sent are left out.
         _KIND.sub("", _NOT_SENT.sub("", lines)) if "─" in lines else lines
         for lines in (change.before or "", change.after or "")
     )
     return count(after) - count(before)
 
 
-def as_json(value: attrs.AttrsInstance) -> dict[str, Any]:  # Any: JSON data
-    """Return the fields of a value as JSON data."""
+def as_json(instance: attrs.AttrsInstance) -> dict[str, Any]:  # Any: JSON data
+    """Return the fields of an instance as JSON data; a tuple becomes a list."""
     return attrs.asdict(
-        value, value_serializer=lambda _, __, field: [*field] if type(field) is tuple else field
+        instance, value_serializer=lambda _, __, field: [*field] if type(field) is tuple else field
     )
 
 
@@ -130,12 +142,12 @@ def change_json(change: Change) -> dict[str, Any]:  # Any: JSON data
     return {**as_json(change), "place": [*change.location]}
 
 
-# The shared prefix of two prompts: how long it is, what ends it, and what a cache serves of it.
+# The shared prefix of two prompts: its length, what ends it, and how much a cache can serve.
 
 CACHE = ModelFacts().cache_rule
-"""The rule of a cache that is not known."""
+"""The cache rule for an unknown model."""
 GAP = "\n\n"
-"""The text for the border of two blocks, with or without a cache mark between them."""
+"""The text between two blocks, with or without a cache mark between them."""
 CHANGED = "changed"
 UNSEEN = "its text is the same, but not its JSON, such as the order of keys"
 ESTIMATE = "estimate, by the tokens of the texts"
@@ -144,24 +156,24 @@ Counting: TypeAlias = Callable[[str], int]
 Offset: TypeAlias = tuple[int, int]
 """The index of a text, and of a character in it."""
 Block: TypeAlias = tuple[object, bool]
-"""The value by which a block is compared, and whether a cache mark ends the block."""
+"""What two blocks are compared by, and whether a cache mark ends the block."""
 
 
 @attrs.frozen
 class SharedPrefix:
-    """The beginning that two prompts share, and what a prompt cache serves of it.
+    """The beginning that two prompts share, and how much of it a prompt cache can serve.
 
     All counts are tokens of the second prompt. ``shared`` are the tokens of the prefix, ``behind``
-    those after it, ``served`` those that the cache of the provider serves. ``broken_by`` is the
-    location of the text that ends the prefix; empty if nothing ends it. ``lost_marks`` are the
-    locations of the cache marks of the first prompt that serve nothing any more, as a block before
-    them has changed. ``label`` says how exact the tokens are. ``report`` is the report on the two
-    requests, ``None`` for snapshots.
+    the tokens after it, ``served`` the tokens that come from the cache of the provider.
+    ``broken_by`` is the location of the text that ends the prefix; empty if nothing ends it.
+    ``lost_marks`` are the locations of cache marks of the first prompt: nothing is read from the
+    cache up to them, because a block before them has changed. ``label`` says how exact the tokens
+    are. ``report`` is the report on the two requests, ``None`` for snapshots.
 
     >>> from promptdsl import Section, System, diff
     >>> old, new = (System(Section("role", "You help."), Section("tone", tone)) for tone in "ab")
     >>> print(diff(old, new).prefix)
-    the shared prefix ends at `tone`: 7 of 11 tokens
+    the first difference is in `tone`, after 7 of 11 tokens
     """
 
     shared: int
@@ -175,12 +187,12 @@ class SharedPrefix:
 
     @property
     def anew(self) -> int:
-        """The tokens of the second prompt that no cache serves."""
+        """The tokens of the second prompt that are not read from the cache."""
         return self.shared + self.behind - self.served
 
     @property
     def cost(self) -> float:
-        """The cost of the second prompt after the first, in tokens that are not cached."""
+        """The cost of the second prompt, sent after the first, in tokens at the full price."""
         return CACHE.cost(self.served, self.shared + self.behind)
 
     @property
@@ -191,13 +203,13 @@ class SharedPrefix:
     is_whole = OldAttribute("SharedPrefix.is_whole")
 
     def __str__(self) -> str:
-        text = "the shared prefix is the whole prompt"
+        text = "the shared prefix is the complete prompt"
         if self.broken_by:
-            text = f"the shared prefix ends at `{_last(self.broken_by)}`: "
-            text += f"{self.shared:,} of {self.shared + self.behind:,} tokens"
+            text = f"the first difference is in `{_last(self.broken_by)}`, "
+            text += f"after {self.shared:,} of {self.shared + self.behind:,} tokens"
             text += f" ({UNSEEN})" if self.is_unseen else ""
         if self.lost_marks:
-            text += f"; the cached prefix up to `{_last(self.lost_marks[-1])}` is lost"
+            text += f"; the cache up to `{_last(self.lost_marks[-1])}` is no longer valid"
         if self.served < self.shared and not self.is_complete:
             text += f"; {CACHE.bill(self.served, self.shared + self.behind)}"
         return text
@@ -210,12 +222,12 @@ class SharedPrefix:
 
 
 def _last(location: str) -> str:
-    """Return the last name of a location; of text in no section, the name of its message."""
+    """Return the last name of a location; for text outside of sections, the name of its message."""
     return location.removesuffix(" > (no section)").rpartition(" > ")[2]
 
 
 class ComparedRender:
-    """A render as a side of diffs: its snapshot is made once, however many diffs it is in.
+    """A render that may be in many diffs; its snapshot is made only once.
 
     >>> from promptdsl import System, diff, render
     >>> from promptdsl.comparing import ComparedRender
@@ -234,8 +246,8 @@ class ComparedRender:
 
     @cached_property
     def sent_file(self) -> PromptFile:
-        """The snapshot with volatile values as they are sent."""
-        masked = self.rendered.masked(lambda span: shown(span.text))
+        """The snapshot with the texts of volatile values, as they are sent."""
+        masked = self.rendered.masked(lambda span: with_brackets(span.text))
         if masked is self.rendered:
             return self.file
         return FileWriter(masked, ShownTexts({})).file(masked.tokens.total)
@@ -244,7 +256,10 @@ class ComparedRender:
 def prefix_of_requests(
     before: ComparedRender, after: ComparedRender, count: Counting
 ) -> SharedPrefix | None:
-    """Return the shared prefix of two requests; ``None`` if their models differ."""
+    """Return the shared prefix of two requests; ``None`` if their models differ.
+
+    Without a provider it is estimated by the texts.
+    """
     files = before.sent_file, after.sent_file
     if _model_of(files[0]) != _model_of(files[1]):
         return None
@@ -266,10 +281,10 @@ def prefix_of_requests(
 
 
 def _broken_by(first: Difference | None, text: str) -> tuple[str, bool]:
-    """Return the location of the first difference, named as in snapshots, and whether it is unseen.
+    """Return the location of the first difference, as snapshots name it, and whether it is unseen.
 
-    ``text`` is the location of the first text that differs. A snapshot does not show the order of
-    keys.
+    ``text`` is the location of the first text that differs between the snapshots. A difference is
+    unseen if snapshots do not show it, such as the order of keys.
     """
     if first is None:
         return "", False
@@ -281,19 +296,19 @@ def _broken_by(first: Difference | None, text: str) -> tuple[str, bool]:
 
 @attrs.define
 class SentText:
-    """Neighbouring texts as one text; ``key`` is what is sent before them, such as a role."""
+    """Texts that follow each other, as one text; ``key`` is what is sent before, such as a role."""
 
     key: str
     pieces: list[tuple[Location, str]] = attrs.field(factory=list[tuple[Location, str]])
     """The texts, each with its location."""
     ends: list[int] = attrs.field(factory=list[int])
-    """The offset of each block except the first, in characters."""
-    marks: list[tuple[Location, int]] = attrs.field(factory=list[tuple[Location, int]])
-    """The cache marks: the location before each, and its offset in characters."""
+    """The offset at which each block but the last one ends, in characters."""
+    cache_marks: list[tuple[Location, int]] = attrs.field(factory=list[tuple[Location, int]])
+    """For each cache mark, the location of the text before it, and its offset in characters."""
     length: int = 0
 
     def add(self, location: Location, text: str, gap: str) -> None:
-        """Add a text; a text after a gap begins a new block."""
+        """Add a text; with a gap before it, it begins a new block."""
         self.ends += [self.length] if gap else []
         self.pieces.append((location, gap + text))
         self.length += len(gap + text)
@@ -304,45 +319,47 @@ class SentText:
         return "".join([text for _, text in self.pieces])
 
     def location_at(self, offset: int) -> Location:
-        """Return the location of a character; behind the end, that of the last character."""
+        """Return the location of a character; after the end, the location of the last text."""
         ends = [*accumulate(len(text) for _, text in self.pieces)]
         return self.pieces[min(bisect_right(ends, offset), len(ends) - 1)][0]
 
 
-def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
-    # The ids of turns are not sent; the ids of calls and the names of speakers are.
-    title = entry.title
+def _texts_of(named_entry: NamedEntry) -> Iterator[SentText]:
+    """Yield the texts of an entry; each block that is not a text begins a new one."""
+    # The key has what is sent: ids of calls and names of speakers, but no ids of turns.
+    title = named_entry.title
     name = (
         title.kind if title.first_word in ("tool", "answer") else title.kind.partition(" named ")[2]
     )
     text = SentText(f"{title.sent_as} {name}")
-    marks = {after: [*group] for after, group in groupby(entry.cache, lambda mark: mark.after)}
-    gap, location = "", entry.location(-1)
-    for number in range(-1, len(entry.parts)):
-        if number >= 0:
-            part, location = entry.parts[number], entry.location(number)
-            if part.mark == TEXT:
+    by_part = groupby(named_entry.cache_marks, lambda cache_mark: cache_mark.part_index)
+    marks_by_part = {part_index: [*cache_marks] for part_index, cache_marks in by_part}
+    gap, location = "", named_entry.location(-1)
+    for index in range(-1, len(named_entry.parts)):
+        if index >= 0:
+            part, location = named_entry.parts[index], named_entry.location(index)
+            if part.sign == TEXT:
                 gap = GAP
-            elif part.mark and not part.mark.startswith(WITHIN):
-                if number:
+            elif part.sign and not part.sign.startswith(WITHIN):
+                if index:
                     yield text
                     text, gap = SentText(""), ""
-                text.key += part.mark
+                text.key += part.sign
             text.add(location, part.text, gap)
             gap = ""
-        for mark in marks.get(number, ()):
-            if NOT_SENT not in mark.mark:
-                text.marks.append((location, text.length))
-            # The text after a cache mark is in another block.
-            if mark.text:
-                text.add(location, mark.text, GAP)
-            gap = "" if mark.text else GAP
+        for cache_mark in marks_by_part.get(index, ()):
+            if NOT_SENT not in cache_mark.sign:
+                text.cache_marks.append((location, text.length))
+            # The text below a cache mark is in another block.
+            if cache_mark.text:
+                text.add(location, cache_mark.text, GAP)
+            gap = "" if cache_mark.text else GAP
     text.pieces = text.pieces or [(location, "")]
     yield text
 
 
 def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> SharedPrefix | None:
-    """Return the shared prefix of two snapshots, an estimate; ``None`` for two models."""
+    """Return an estimate of the shared prefix of two snapshots; ``None`` if their models differ."""
     if _model_of(before) != _model_of(after):
         return None
     return ComparedTexts.of(before, after).estimate(after, count)
@@ -354,10 +371,10 @@ def _model_of(file: PromptFile) -> str | None:
 
 @attrs.define(slots=False)
 class ComparedTexts:
-    """The texts of two snapshots in the order of a cache, and how much of them is equal.
+    """The texts of two snapshots, in the order in which a cache compares them.
 
-    ``end`` is the offset of the first difference, ``None`` for equal prompts. ``facts`` are those
-    of the model of the second prompt.
+    ``end`` is the offset of the first difference, ``None`` for equal prompts. ``facts`` are the
+    facts about the model of the second prompt.
     """
 
     before: list[SentText]
@@ -368,9 +385,10 @@ class ComparedTexts:
     @classmethod
     def of(cls, before: PromptFile, after: PromptFile) -> "ComparedTexts":
         """Compare two snapshots."""
-        # In the order of a cache: tools, answer, system, messages.
+        # A cache and a snapshot have the same order: tools, answer, system, messages.
         texts, new_texts = (
-            [text for entry in named(file) for text in _texts_of(entry)] for file in (before, after)
+            [text for named_entry in named_entries(file) for text in _texts_of(named_entry)]
+            for file in (before, after)
         )
         model, provider = target_of(after)
         facts = ModelFacts()
@@ -393,18 +411,18 @@ class ComparedTexts:
 
     @property
     def lost_marks(self) -> tuple[str, ...]:
-        """The locations of the cache marks of the first prompt that serve nothing any more."""
-        olds, news = self.blocks
-        equal = self.facts.cache_rule.equal_blocks(olds.blocks, news.blocks)
+        """The locations of the cache marks of the first prompt after a block that has changed."""
+        old_blocks, new_blocks = self.blocks
+        equal = self.facts.cache_rule.equal_blocks(old_blocks.blocks, new_blocks.blocks)
         return tuple(
             " > ".join(location)
-            for number, text in enumerate(self.before)
-            for location, offset in text.marks
-            if bisect_left(olds.ends, (number, offset)) >= equal
+            for text_index, text in enumerate(self.before)
+            for location, offset in text.cache_marks
+            if bisect_left(old_blocks.ends, (text_index, offset)) >= equal
         )
 
     def estimate(self, after: PromptFile, count: Counting) -> SharedPrefix:
-        """Return the shared prefix with its tokens, counted by the texts."""
+        """Return the shared prefix; its tokens are estimated by counting the texts."""
         counts = [count(text.key) + count(text.text) for text in self.after]
         counted_in_all = sum(counts)
         total = total_of(after)
@@ -412,22 +430,24 @@ class ComparedTexts:
             total = counted_in_all
 
         def tokens(offset: Offset) -> int:
-            number, length = offset
-            counted = sum(counts[:number])
+            text_index, length = offset
+            counted = sum(counts[:text_index])
             if length:
-                counted += count(self.after[number].text[:length])
-            # Tokens that are not text, such as a preface to tools, are mostly before the texts.
+                counted += count(self.after[text_index].text[:length])
+            # Tokens that are in no text, such as a preface to tools, are mostly before the texts.
             return max(total - max(counted_in_all - counted, 0), 0) if counted else 0
 
         shared = total if self.end is None else tokens(self.end)
         rule, cached = self.facts.cache_rule, shared
         if rule.needs_marks:
-            olds, news = self.blocks
-            number = rule.served_blocks(olds.blocks, news.blocks)
-            cached = min(tokens(news.ends[number - 1]), shared) if number else 0
-        served = rule.served_tokens(cached)
-        label, behind = ESTIMATE, total - shared
-        return SharedPrefix(shared, behind, served, label, self.broken_by, self.lost_marks)
+            old_blocks, new_blocks = self.blocks
+            block_count = rule.served_blocks(old_blocks.blocks, new_blocks.blocks)
+            cached = min(tokens(new_blocks.ends[block_count - 1]), shared) if block_count else 0
+        tokens_from_cache = rule.served_tokens(cached)
+        label, tokens_after = ESTIMATE, total - shared
+        return SharedPrefix(
+            shared, tokens_after, tokens_from_cache, label, self.broken_by, self.lost_marks
+        )
 
 
 class Blocks(NamedTuple):
@@ -438,36 +458,37 @@ class Blocks(NamedTuple):
 
 
 def _blocks(texts: Sequence[SentText]) -> Blocks:
+    """Return the blocks of texts: each cache mark and each gap ends a block."""
     blocks = Blocks([], [])
-    for number, text in enumerate(texts):
-        content, marks, start = text.text, {offset for _, offset in text.marks}, 0
+    for text_index, text in enumerate(texts):
+        content, mark_offsets, start = text.text, {offset for _, offset in text.cache_marks}, 0
         for end in (*text.ends, len(content)):
-            blocks.blocks.append(((text.key, content[start:end]), end in marks))
-            blocks.ends.append((number, end))
+            blocks.blocks.append(((text.key, content[start:end]), end in mark_offsets))
+            blocks.ends.append((text_index, end))
             start = end
     return blocks
 
 
 def _end_of_shared(before: Sequence[SentText], after: Sequence[SentText]) -> Offset | None:
     """Return the offset of the first difference between two prompts; ``None`` if they are equal."""
-    olds, news = ([(text.key, text.text) for text in side] for side in (before, after))
-    number = equal_start(olds, news)
-    if number == len(before) == len(after):
+    old_texts, new_texts = ([(text.key, text.text) for text in texts] for texts in (before, after))
+    index = equal_start(old_texts, new_texts)
+    if index == len(before) == len(after):
         return None
-    if number in (len(before), len(after)) or before[number].key != after[number].key:
-        return number, 0
-    return number, equal_start(before[number].text, after[number].text)
+    if index in (len(before), len(after)) or before[index].key != after[index].key:
+        return index, 0
+    return index, equal_start(before[index].text, after[index].text)
 
 
 def _breaking_location(
     before: Sequence[SentText], after: Sequence[SentText], end: Offset
 ) -> Location:
-    """Return the location where the shared prefix ends: of a removed text, or of the new text."""
-    number, length = end
-    if number == len(before):
-        return after[number].location_at(length)
-    old = before[number].location_at(length)
+    """Return the location where the shared prefix ends: of a removed text, else of the new text."""
+    index, length = end
+    if index == len(before):
+        return after[index].location_at(length)
+    old = before[index].location_at(length)
     is_removed = not any(old == location for text in after for location, _ in text.pieces)
-    if is_removed or number == len(after):
+    if is_removed or index == len(after):
         return old
-    return after[number].location_at(length)
+    return after[index].location_at(length)

@@ -1,4 +1,7 @@
-"""A report as one page: it loads nothing, and text of prompts is never markup in it."""
+"""The HTML page of a report: it loads nothing, and no text of a prompt acts as markup.
+
+Read :func:`page` first. ``diff_page.css`` and ``diff_page.js`` are its style and its script.
+"""
 
 import re
 from base64 import b64encode
@@ -20,11 +23,13 @@ from promptdsl.comparing.text import Row, note_of, rows_of
 from promptdsl.foundation.errors import counted
 from promptdsl.foundation.unicode import visible
 
-# The policy of a page that loads nothing: a browser runs only its own style and script.
+# The policy of a page that loads nothing: a browser runs only the style and script in the page.
 
 
-def content_policy(style: str, script: str, *more: str) -> str:
-    """Return the Content-Security-Policy of a page, for an attribute; ``more`` are further rules.
+def content_policy(style: str, script: str, *more_rules: str) -> str:
+    """Return the Content-Security-Policy of a page, escaped for an attribute of HTML.
+
+    It allows only this style and this script. ``more_rules`` are added to it.
 
     >>> from promptdsl.comparing import content_policy
     >>> content_policy("", "", "img-src data:").partition("; ")[0]
@@ -37,7 +42,7 @@ def content_policy(style: str, script: str, *more: str) -> str:
         "default-src 'none'",
         f"style-src 'sha256-{style_hash}'",
         f"script-src 'sha256-{script_hash}'",
-        *more,
+        *more_rules,
         "base-uri 'none'",
         "form-action 'none'",
         "require-trusted-types-for 'script'",
@@ -45,9 +50,7 @@ def content_policy(style: str, script: str, *more: str) -> str:
     return escape("; ".join(rules))
 
 
-# A report as one page: it loads nothing, and text of prompts is never markup in it.
-#
-# The page is complete without its script, which adds filters and keys.
+# The page of a report. It is complete without its script: the script adds filters and keys.
 
 PAGE = """\
 <!doctype html>
@@ -81,7 +84,7 @@ PAGE = """\
 <div><dt><kbd>c</kbd></dt><dd>clear the filters</dd></div>
 <div><dt><kbd>?</kbd></dt><dd>this list</dd></div>
 </dl>
-<p>The address of this page keeps the filters and the change you are at: send it on.</p>
+<p>The address of this page includes the filters and the current change, so you can share it.</p>
 <button type="button" data-does="close">Close</button>
 </dialog>
 <script>{script}</script>
@@ -89,13 +92,13 @@ PAGE = """\
 </html>
 """
 LONGEST = 60
-"""The most characters of an option of a filter."""
-ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt is gone.</p>"}
-"""The sentence on a prompt that is only on one side."""
+"""The maximum number of characters of an option of a filter."""
+ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt was removed.</p>"}
+"""The sentence on a prompt that is only in one of the two versions, by its status."""
 NO_MODEL = "none"
-"""The name for no model, as in the header of a snapshot."""
+"""What the header of a snapshot says if there is no model."""
 _SIGN = re.compile("⟦[^⟦⟧]+⟧|⟦⟦⟧")
-"""The sign of an invisible character, or of a value that changes."""
+"""The bracket for an invisible character, or for a value that changes."""
 
 
 def page(report: ComparedPrompts) -> str:
@@ -103,19 +106,26 @@ def page(report: ComparedPrompts) -> str:
     files = (Path(__file__).with_name(name) for name in ("diff_page.css", "diff_page.js"))
     style, script = (f"\n{file.read_text('utf-8')}" for file in files)
     prompts = report.prompts
-    differ = [number for number, prompt in enumerate(prompts) if prompt.status != "same"]
-    shared = defaultdict[int, list[tuple[int, ChangeGroup]]](list)
-    alone = defaultdict[int, list[ChangeGroup]](list)
-    for index, group in enumerate(report.shared):
-        for number in dict.fromkeys(group.prompts):
-            shared[number].append((index, group))
+    changed_indices = [index for index, prompt in enumerate(prompts) if prompt.status != "same"]
+    shared_groups = defaultdict[int, list[tuple[int, ChangeGroup]]](list)
+    own_groups = defaultdict[int, list[ChangeGroup]](list)
+    for group_index, group in enumerate(report.shared):
+        for index in dict.fromkeys(group.prompts):
+            shared_groups[index].append((group_index, group))
     for group in report.groups:
         if len({*group.prompts}) == 1:
-            alone[group.prompts[0]].append(group)
-    cards = [_prompt(index, prompts[index], shared[index], alone[index]) for index in differ]
+            own_groups[group.prompts[0]].append(group)
+    cards = [
+        _prompt(index, prompts[index], shared_groups[index], own_groups[index])
+        for index in changed_indices
+    ]
     total = counted(len(prompts), "prompt", "prompts")
-    verb = "differs" if len(differ) == 1 else "differ"
-    title = f"{len(differ):,} of {total} {verb}" if differ else f"No difference in {total}"
+    verb = "differs" if len(changed_indices) == 1 else "differ"
+    title = (
+        f"{len(changed_indices):,} of {total} {verb}"
+        if changed_indices
+        else f"No difference in {total}"
+    )
     names = ("changed", "added", "removed", "renamed", "unreadable", "same")
     counts = [(name, sum(prompt.status == name for prompt in prompts)) for name in names]
     items = [f"<li class={name}><b>{count:,}</b> {name}</li>" for name, count in counts if count]
@@ -126,7 +136,9 @@ def page(report: ComparedPrompts) -> str:
         script=script,
         counts=f"<ul class=counts>{''.join(items)}</ul>",
         costs=f"<p class=costs>{_line(report.costs)}</p>" if report.costs else "",
-        filters=_filters([prompts[index] for index in differ], report.groups) if differ else "",
+        filters=_filters([prompts[index] for index in changed_indices], report.groups)
+        if changed_indices
+        else "",
         alike=_titled(
             "Changed alike",
             [_alike(index, group, prompts) for index, group in enumerate(report.shared)],
@@ -136,6 +148,7 @@ def page(report: ComparedPrompts) -> str:
 
 
 def _filters(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup]) -> str:
+    """Return the fields that filter the changes, and the buttons."""
     sections = dict.fromkeys(_section(group.change) for group in groups)
     kinds = sorted({group.change.kind for group in groups})
     models = sorted({_model(prompt) for prompt in prompts})
@@ -155,26 +168,28 @@ def _filters(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup])
 </div>"""
 
 
-def _choice(id: str, label: str, every: str, values: Iterable[str]) -> str:
+def _choice(id: str, label: str, every: str, names: Iterable[str]) -> str:
+    """Return a select field with an option for each value; ``every`` is the option for all."""
     options = "".join(
-        f'<option value="{_line(value)}">{_line(value[:LONGEST])}{"…" * (len(value) > LONGEST)}'
+        f'<option value="{_line(option)}">{_line(option[:LONGEST])}{"…" * (len(option) > LONGEST)}'
         "</option>"
-        for value in values
+        for option in names
     )
     first = f'<option value="">{every}</option>'
     return f'<label>{label} <select id="{id}">{first}{options}</select></label>'
 
 
-def _titled(title: str, items: Sequence[str]) -> str:
-    return f"<section><h2>{title}</h2>\n{''.join(items)}</section>" if items else ""
+def _titled(title: str, parts: Sequence[str]) -> str:
+    return f"<section><h2>{title}</h2>\n{''.join(parts)}</section>" if parts else ""
 
 
 def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) -> str:
-    numbers = [*dict.fromkeys(group.prompts)]
+    """Return a shared change, with links to the prompts that have it."""
+    indices = [*dict.fromkeys(group.prompts)]
     links = [
-        f'<li data-model="{_line(_model(prompts[number]))}"><a href="#p{number}">'
-        f"{_name(prompts[number].name)}</a></li>"
-        for number in numbers
+        f'<li data-model="{_line(_model(prompts[prompt_index]))}"><a href="#p{prompt_index}">'
+        f"{_name(prompts[prompt_index].name)}</a></li>"
+        for prompt_index in indices
     ]
     names = (
         f"<details class=where{' open' * (len(links) <= 8)}><summary>In {len(links):,} prompts"
@@ -185,12 +200,12 @@ def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) 
 
 
 def _prompt(
-    number: int,
+    prompt_index: int,
     prompt: PromptComparison,
     shared: Sequence[tuple[int, ChangeGroup]],
-    alone: Sequence[ChangeGroup],
+    own_groups: Sequence[ChangeGroup],
 ) -> str:
-    """Return a prompt with the changes that only it has, and links to its shared changes."""
+    """Return a prompt with the changes that only it has, and links to the changes it shares."""
     model, facts, sentences = _line(_model(prompt)), ALONE.get(prompt.status, ""), ""
     if prompt.diff is not None:
         sentences = f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
@@ -199,7 +214,7 @@ def _prompt(
     if prompt.problem:
         facts += f"<p class=problem>{_text(prompt.problem)}</p>"
     if prompt.was:
-        facts += f"<p>It was <code>{_line(prompt.was)}</code>.</p>"
+        facts += f"<p>It was named <code>{_line(prompt.was)}</code>.</p>"
     badge = f"<span class=model>{model}</span> " if model != NO_MODEL else ""
     links = (
         f'<details class=shared data-group="g{index}" data-kind="{group.change.kind}" '
@@ -208,11 +223,11 @@ def _prompt(
         f'<p><a href="#g{index}">The change and its prompts</a></p></details>\n'
         for index, group in shared
     )
-    changes = (_change(f"p{number}-{index}", group) for index, group in enumerate(alone))
-    # A prompt that has only what others have, too, is one row.
-    is_open = " open" if alone or facts or not shared else ""
+    changes = (_change(f"p{prompt_index}-{index}", group) for index, group in enumerate(own_groups))
+    # A prompt that has only shared changes is folded to one row.
+    is_open = " open" if own_groups or facts or not shared else ""
     return (
-        f'<details{is_open} class=prompt id="p{number}" data-model="{model}"><summary>'
+        f'<details{is_open} class=prompt id="p{prompt_index}" data-model="{model}"><summary>'
         f"<h3>{_name(prompt.name)}</h3> {badge}"
         f"<span class={prompt.status}>{prompt.status}</span> {_totals(prompt)}</summary>\n"
         f"{_bars(prompt)}{sentences}{facts}{''.join(links)}{''.join(changes)}</details>\n"
@@ -242,14 +257,14 @@ def _change(
 
 
 def _rows(change: Change) -> str:
-    """Return the lines of a change: on the left those before, on the right those after.
+    """Return the lines of a change as a table: before on the left, after on the right.
 
-    Empty lines at its end, which are the gap to the next part, are left out.
+    Empty lines at its end are left out: they are only the gap before the next part.
     """
     if change.before == change.after:
         return ""
-    sides = change.before is None, change.after is None
-    kind = {(True, False): "added", (False, True): "removed"}.get(sides, "equal")
+    is_missing = change.before is None, change.after is None
+    kind = {(True, False): "added", (False, True): "removed"}.get(is_missing, "equal")
     rows = [*rows_of(change)]
     while len(rows) > 1 and rows[-1][:3] == (kind, "", ""):
         rows.pop()
@@ -259,6 +274,7 @@ def _rows(change: Change) -> str:
 
 
 def _row(row: Row) -> str:
+    """Return a row of the table of a change."""
     if row.kind == "skipped":
         return f"<tr class=skipped><td colspan=2>… {row.size:,} equal lines</td></tr>"
     before, after = _text(row.before), _text(row.after)
@@ -273,6 +289,7 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _totals(prompt: PromptComparison) -> str:
+    """Return the token totals of a prompt before and after; empty if one is not known."""
     if prompt.diff is None or prompt.diff.tokens.before is None or prompt.diff.tokens.after is None:
         return ""
     tokens = prompt.diff.tokens
@@ -280,26 +297,26 @@ def _totals(prompt: PromptComparison) -> str:
         return f"<span class=tokens>{_line(str(tokens))}</span>"
     about = "" if tokens.is_exact else "~"
     counts = [f"{about}{count:,}" for count in dict.fromkeys((tokens.before, tokens.after))]
-    added = f", {tokens.added:+,}" if tokens.added else ""
+    gain = f", {tokens.added:+,}" if tokens.added else ""
     title = _line(tokens.label)
-    return f'<span class=tokens title="{title}">{" → ".join(counts)} tokens{added}</span>'
+    return f'<span class=tokens title="{title}">{" → ".join(counts)} tokens{gain}</span>'
 
 
 def _bars(prompt: PromptComparison) -> str:
-    """Return a bar of the tokens before, and one of those after with what a cache may serve."""
+    """Return a bar of the tokens before, and a bar of the tokens after with the cached part."""
     if prompt.diff is None or not prompt.diff.tokens.before or not prompt.diff.tokens.after:
         return ""
     tokens, prefix = prompt.diff.tokens, prompt.diff.prefix
     before, after = prompt.diff.tokens.before, prompt.diff.tokens.after
-    served = 0 if prefix is None else min(prefix.served, after)
+    cached = 0 if prefix is None else min(prefix.served, after)
     unit = 100 / max(before, after)
     unit_name = "token" if before == 1 else "tokens"
     words = f"{before:,} {unit_name} before, {after:,} after"
-    words += f", of which {served:,} come from the cache" if served else ""
+    words += f", {cached:,} of them from the cache" if cached else ""
     label = f"about {words}" if not tokens.is_exact else words
-    bars = _bar("before", 0, before * unit, 0) + _bar("cached", 0, served * unit, 6)
-    bars += _bar("after", served * unit, (after - served) * unit, 6)
-    # The policy of the page allows no style attribute.
+    bars = _bar("before", 0, before * unit, 0) + _bar("cached", 0, cached * unit, 6)
+    bars += _bar("after", cached * unit, (after - cached) * unit, 6)
+    # This is SVG, as the policy of the page allows no style attribute.
     return (
         f'<svg class=bars viewBox="0 0 100 10" preserveAspectRatio="none" role=img '
         f'aria-label="{label}">{bars}</svg><p class=sentence>{label}</p>'
@@ -324,7 +341,7 @@ def _location(change: Change) -> str:
 
 
 def _name(name: str) -> str:
-    """Return the path of a snapshot with its folders in small text; a line may break in it."""
+    """Return the path of a snapshot, with its folders in small text; lines may break in it."""
     folder, slash, last = name.rpartition("/")
     return f"<small>{_breakable(folder + slash)}</small>{_breakable(last)}"
 
@@ -334,7 +351,7 @@ def _breakable(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a sentence of the report, with the names in it as code."""
+    """Return a sentence of the report; names in backticks become code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", _line(text))
 
 

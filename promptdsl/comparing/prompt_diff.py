@@ -1,6 +1,7 @@
-"""The diff of two prompts: the changes, their cost in tokens, and what a cache still serves.
+"""The diff of two prompts: the changes, their cost in tokens, and what a cache can still serve.
 
-Payloads of providers, read back as prompts, come first; then the diff.
+The first part reads payloads of providers as prompts. The second part is the diff: read
+:func:`diff` first, then :class:`PromptDiff`, which it returns.
 """
 
 import re
@@ -44,21 +45,24 @@ from promptdsl.comparing.costs import (
     tokens_of,
     tokens_of_change,
 )
-from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise, shown
+from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise, with_brackets
 from promptdsl.comparing.text import change_lines, sentence
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.source import author, public_api
 from promptdsl.tokens import counter
 
-# The payload of any provider, read back as a prompt and as the snapshot of this prompt.
+# The payload of any provider, read as a prompt, and as the snapshot of this prompt.
 
 RECOGNISED = [
     ProviderId(name) for name in get_args(AdapterName) if hasattr(History, f"from_{name}")
 ]
-"""The providers that are recognised; a payload for ``openai_compatible`` looks like OpenAI's."""
+"""The providers whose payloads are recognised.
+
+A payload for ``openai_compatible`` looks like a payload for OpenAI, so it is not one of them.
+"""
 _SHOWN_SIGN = re.compile(r'⟦⟦⟧((?:[a-z][a-z0-9_ .:-]*|"(?:[^"\\⟦⟧]|\\.)*"(?:-[0-9]+)?)⟧)')
-"""The sign of a value that changes, after its bracket was shown as a literal one."""
+"""The bracket of a value that changes, escaped as if the ``⟦`` was a literal one."""
 
 
 @public_api
@@ -69,9 +73,9 @@ def payload_file(
     """Return the snapshot of the prompt in a payload, for its provider and model.
 
     A payload is a dictionary, or a list of messages. Its messages, tools, tool choice, output
-    schema and model are kept; other keys, such as ``temperature``, are left out. Without
-    ``provider``, the provider is recognised by the payload. Signs in the payload of a snapshot,
-    such as ``⟦date⟧``, stay signs.
+    schema and model are read; other keys, such as ``temperature``, are left out. Without
+    ``provider``, the provider is recognised by the payload. Brackets for values in the payload,
+    such as ``⟦date⟧``, stay brackets.
 
     >>> from promptdsl.comparing import payload_file
     >>> messages = [{"role": "user", "content": "Hi"}]
@@ -84,7 +88,7 @@ def payload_file(
     """
     rendered = payload_rendered(payload, provider)
     file = prompt_file(rendered)
-    # Parsed again, it has no source lines: no line of this program wrote the texts.
+    # A parsed snapshot has no source lines. That is right, as no code of the user wrote the texts.
     read = parse(_SHOWN_SIGN.sub(r"⟦\1", serialise(file)))
     return attrs.evolve(read, total=file.total)
 
@@ -107,10 +111,11 @@ def payload_rendered(
 
 
 def record_rendered(record: PromptRecord) -> Rendered:
-    """Return the prompt of a record, rendered again, with further facts from the record.
+    """Return the prompt of a record, rendered again, with facts from the record.
 
-    These are the spans and their source lines, the libraries, the dropped parts, the losses and the
-    hints. Raises :class:`DataError` for a record without content, and what :func:`render` raises.
+    These facts are the libraries, the dropped parts, the losses and the hints. If the messages are
+    equal to those of the record, its spans and their source lines are used, too. Raises
+    :class:`DataError` for a record without content, and what :func:`render` raises.
     """
     data, prompt = record.to_dict(), record.prompt
     facts, versions = data["model"], [LibrarySection(**row) for row in data["libraries"]]
@@ -136,16 +141,20 @@ def record_rendered(record: PromptRecord) -> Rendered:
 
 
 def _json_keys(settings: Any) -> Any:  # Any: JSON
-    """Return the order of keys that a record was sent with; older records do not have it."""
+    """Return the setting ``json_keys`` of a record; ``None`` for older records without it."""
     setting = settings.get("json_keys", {"value": None}) if is_mapping(settings) else None
     if is_mapping(setting) and "value" in setting:
         return setting["value"]
-    what = "not a record: its settings do not say the value of json_keys"
+    what = "this is not a record: its settings have no value of json_keys"
     raise DataError(what, fix="give what PromptRecord.to_dict() returned", at=(author(),))
 
 
 def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]:
-    """Return the provider whose reader understands most of a payload, and the prompt it reads."""
+    """Return the provider of a payload, and the prompt in the payload.
+
+    It is the provider whose reader leaves the fewest tools and blocks unread. Raises
+    :class:`DataError` if no provider, or more than one, is possible.
+    """
     if not (is_mapping(payload) or is_list(payload)):
         what = f"a payload is a dictionary or a list of messages, not {type(payload).__name__}"
         raise DataError(what, fix="give the arguments of a request, as JSON data", at=(author(),))
@@ -155,7 +164,8 @@ def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]
             prompts[name] = read_payload(payload, name)
     templated = [name for name in prompts if ModelFacts(name).wire.templated]
     if is_mapping(payload) and templated and ("prompt" in payload or _has_objects(payload)):
-        # It has the text of a chat template, or call arguments as chat templates take them.
+        # It has the text of a chat template, or the arguments of ``tool_calls`` as objects, which
+        # only chat templates take.
         return templated[0], prompts[templated[0]]
     if len(prompts) > 1:
         # The reader of chat templates also takes messages in other formats.
@@ -165,20 +175,20 @@ def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]
     if len(likely) > 1 and model is not None:
         of_model = render(Prompt(), model=model).facts.provider
         likely = [name for name in likely if name == of_model] or likely
-    # If several providers have the same adapter, the first has its usual dialect.
+    # If several providers have the same adapter, the first of them has its usual format.
     by_adapter = {ModelFacts(name).wire.folder: name for name in reversed(likely)}
     likely = [name for name in likely if name in by_adapter.values()]
     if len(likely) == 1:
         return likely[0], prompts[likely[0]]
-    first, *others = likely or RECOGNISED
-    fix = f'name the provider: provider="{first}", or --for {first}; or {", ".join(others)}'
-    what = "no provider has such messages"
+    first, *other_names = likely or RECOGNISED
+    fix = f'name the provider: provider="{first}", or --for {first}; or {", ".join(other_names)}'
+    what = "these are not the messages of any provider"
     if likely:
         what = f"the payload may be one of {', '.join(likely[:-1])} or {likely[-1]}"
     elif is_mapping(payload):
-        keys = [shown(str(key)[:40], one_line=True) for key in payload]
-        more = f" and {len(keys) - 6} more" if len(keys) > 6 else ""
-        what = f"no provider has a payload with the keys {', '.join(keys[:6]) or '(none)'}{more}"
+        keys = [with_brackets(str(key)[:40], one_line=True) for key in payload]
+        rest = f" and {len(keys) - 6} more" if len(keys) > 6 else ""
+        what = f"no provider has a payload with the keys {', '.join(keys[:6]) or '(none)'}{rest}"
     raise DataError(what, fix=fix, at=(author(),))
 
 
@@ -192,8 +202,8 @@ def _has_objects(payload: Mapping[str, object]) -> bool:
 
 
 def _strange_parts(prompt: Prompt) -> Iterator[bool]:
-    """Yield for each tool and block whether the reader did not know it and kept it as it was."""
-    # Only OpenAI's messages begin with system text.
+    """Yield for each tool and block whether the reader did not know it, and left it as it was."""
+    # Only the messages of OpenAI begin with system text.
     yield any(message.kind == "recorded_system" for message in prompt.messages[:1])
     yield from (tool.raw is not None for tool in prompt.tools)
     for message in prompt.messages:
@@ -202,12 +212,12 @@ def _strange_parts(prompt: Prompt) -> Iterator[bool]:
             yield from (isinstance(child, UnknownBlock) for child in (block, *inner))
 
 
-# The diff of two prompts: the changes, their cost in tokens, and what a cache still serves.
+# The diff of two prompts: the changes, their cost in tokens, and what a cache can still serve.
 
 LONGEST = 60
-"""The most characters of an input that are shown."""
+"""The maximum number of characters of an input in a diff."""
 BUDGET: Mapping[str, Literal["budget", "reserve"]] = {"limit": "budget", "reserve": "reserve"}
-"""The keys of a budget in a record, each with its name."""
+"""The keys of a budget in a record, each with the kind of its :class:`InputShift`."""
 
 
 @attrs.frozen
@@ -227,10 +237,10 @@ class LibraryShift:
 
 @attrs.frozen
 class InputShift:
-    """An input or the budget of a request that is another one in the second prompt.
+    """An input, the budget or the reserve of a request that differs in the second prompt.
 
-    ``kind`` is ``input``, with its ``name``, ``budget`` or ``reserve``. :data:`ABSENT` stands for
-    an input that was not given.
+    ``kind`` is ``input``, ``budget`` or ``reserve``; only an input has a ``name``. :data:`ABSENT`
+    is the value of an input that only the other prompt has.
     """
 
     kind: Literal["input", "budget", "reserve"]
@@ -239,24 +249,26 @@ class InputShift:
     after: object
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
-        """Return the fields as JSON data; an input that was not given is left out."""
+        """Return the fields as JSON data, without the value of an input that is absent."""
         row = {"kind": self.kind, "name": self.name, "before": self.before, "after": self.after}
-        return {key: value for key, value in row.items() if value is not ABSENT}
+        return {key: field for key, field in row.items() if field is not ABSENT}
 
     def __str__(self) -> str:
-        name = f"{self.kind} `{shown(self.name, one_line=True)}`" if self.name else self.kind
+        name = (
+            f"{self.kind} `{with_brackets(self.name, one_line=True)}`" if self.name else self.kind
+        )
         return f"{name} {_short(self.before)} -> {_short(self.after)}"
 
 
-def _short(value: object) -> str:
-    """Return an input in at most 60 characters; numbers of tokens with commas."""
-    if value is ABSENT:
+def _short(input_value: object) -> str:
+    """Return an input as a text of at most 60 characters; a number has commas."""
+    if input_value is ABSENT:
         return "not given"
-    if value is None:
+    if input_value is None:
         return "none"
-    if type(value) is int:
-        return f"{value:,}"
-    text = shown(repr(value), one_line=True)
+    if type(input_value) is int:
+        return f"{input_value:,}"
+    text = with_brackets(repr(input_value), one_line=True)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
@@ -266,8 +278,9 @@ class PromptDiff:
 
     ``before`` and ``after`` are the prompts as snapshots. ``changes`` are the changes of the
     header, then of the tools and messages in order, then of the cache marks. ``libraries`` are the
-    section libraries whose version changed; they are only known for rendered prompts. ``inputs``
-    are the inputs that changed, known of records, and the budget; they are no change of the prompt.
+    section libraries whose version changed; only rendered prompts have versions. ``inputs`` are the
+    inputs and the budget that changed. They are not changes of the prompt: with them alone the diff
+    is false.
 
     >>> from promptdsl import Section, System, diff
     >>> change = diff(System(Section("role", "Be brief.")), System(Section("role", "Be kind.")))
@@ -298,14 +311,14 @@ class PromptDiff:
 
     @property
     def costs(self) -> list[str]:
-        """The sentences on the tokens and on the shared prefix, as far as these are known."""
+        """The sentences on the inputs, on the tokens and on the shared prefix that are known."""
         prefix = "" if self.prefix is None or self.prefix.is_complete else str(self.prefix)
         inputs = "; ".join(map(str, self.inputs))
         return [*filter(None, (inputs, str(self.tokens), prefix))]
 
     @cached_property
     def tokens(self) -> TokenShift:
-        """The tokens of both prompts, and how they were counted; those of snapshots are rounded."""
+        """The tokens of both prompts, and how they were counted; for snapshots, rounded."""
         return tokens_of(self.before, self.after, sum(map(self.tokens_of, self.changes)))
 
     @cached_property
@@ -359,8 +372,9 @@ def diff(
 
     Each is a prompt, the result of :func:`render`, a :class:`ComparedRender`, a
     :class:`PromptRecord`, or a :class:`PromptFile` from a snapshot. A prompt is rendered without a
-    model. ``inputs`` are the arguments from which each was made, by name; a record has its own.
-    Raises what ``render()`` raises, and :class:`DataError` for a record without content.
+    model. ``inputs`` are the arguments of the two prompts, by name; without them, those in a record
+    are used. Raises what ``render()`` raises, :class:`DataError` for a record without content, and
+    :class:`OptionError` for ``inputs`` that are not two mappings.
 
     >>> from promptdsl import Section, System, diff, render
     >>> old, new = (render(System(Section("role", text))) for text in ("Be brief.", "Be kind."))
@@ -370,58 +384,62 @@ def diff(
     >>> difference.tokens.before, difference.tokens.after
     (10, 10)
     """
-    sides = before, after
+    prompts = before, after
     _check_inputs(inputs)
-    facts = [_facts(side, inputs[number] if inputs else None) for number, side in enumerate(sides)]
-    old, new = map(_compared, sides)
-    first, second = (side if isinstance(side, PromptFile) else side.file for side in (old, new))
+    facts = [
+        _facts(prompt, inputs[index] if inputs else None) for index, prompt in enumerate(prompts)
+    ]
+    old, new = map(_compared, prompts)
+    first, second = (
+        prompt if isinstance(prompt, PromptFile) else prompt.file for prompt in (old, new)
+    )
     both = None
     if isinstance(old, ComparedRender) and isinstance(new, ComparedRender):
         both = old, new
-    # A snapshot has no versions; an added or removed library is a change of the header.
+    # A snapshot has no versions. An added or removed library is already a change of the header.
     versions = dict(second.libraries)
     shifts = [
         LibraryShift(name, version, versions[name])
         for name, version in first.libraries
         if versions.get(name, version) != version
     ]
-    found = tuple(changes(first, second))
-    return PromptDiff(first, second, found, tuple(shifts), both, inputs=_input_shifts(*facts))
+    all_changes = tuple(changes(first, second))
+    return PromptDiff(first, second, all_changes, tuple(shifts), both, inputs=_input_shifts(*facts))
 
 
-def _compared(side: Any) -> ComparedRender | PromptFile:  # Any: whatever render() takes
-    if isinstance(side, ComparedRender | PromptFile):
-        return side
-    if isinstance(side, PromptRecord):
-        return ComparedRender(record_rendered(side))
-    return ComparedRender(side if isinstance(side, Rendered) else render(side))
+def _compared(prompt: Any) -> ComparedRender | PromptFile:  # Any: whatever render() takes
+    if isinstance(prompt, ComparedRender | PromptFile):
+        return prompt
+    if isinstance(prompt, PromptRecord):
+        return ComparedRender(record_rendered(prompt))
+    return ComparedRender(prompt if isinstance(prompt, Rendered) else render(prompt))
 
 
 def _check_inputs(inputs: object) -> None:
     """Raise :class:`OptionError` for inputs that are not a mapping for each of two prompts."""
     pair = inputs if is_list(inputs) else ()
-    if inputs is not None and [is_mapping(side) for side in pair] != [True, True]:
+    if inputs is not None and [is_mapping(mapping) for mapping in pair] != [True, True]:
         kind = type(inputs).__name__
         fix = 'write a mapping for each prompt: inputs=({"plan": "Pro"}, {"plan": "Free"})'
         raise OptionError(f"inputs is a pair of mappings, not {kind}", fix=fix)
 
 
 class _Facts(NamedTuple):
-    """The inputs of a prompt, ``None`` if they are not known, and its budget and reserve."""
+    """The inputs of a prompt, and its budget with the reserve; ``None`` if they are not known."""
 
     inputs: Mapping[str, object] | None
     budget: Mapping[str, object] | None
 
 
-def _facts(side: Any, inputs: Mapping[str, object] | None) -> _Facts:  # Any: a side of a diff
-    if isinstance(side, PromptRecord):
-        data = side.to_dict()
+def _facts(prompt: Any, inputs: Mapping[str, object] | None) -> _Facts:  # Any: a side of a diff
+    if isinstance(prompt, PromptRecord):
+        data = prompt.to_dict()
         return _Facts(data.get("inputs") if inputs is None else inputs, data["budget"] or {})
     return _Facts(inputs, None)
 
 
 def _input_shifts(before: _Facts, after: _Facts) -> tuple[InputShift, ...]:
-    """Return the inputs and the budget that changed, as far as both prompts have them."""
+    """Return the inputs and the budget that changed, if they are known of both prompts."""
     shifts: list[InputShift] = []
     if before.inputs is not None and after.inputs is not None:
         for name in dict.fromkeys((*before.inputs, *after.inputs)):

@@ -1,4 +1,7 @@
-"""The report on many prompts: as text, as Markdown for a pull request, and in a file."""
+"""The report on many prompts: as text, as Markdown for a pull request, and in a file.
+
+Read :class:`DiffReport` at the end first; the parts above it make its text and its Markdown.
+"""
 
 import os
 import re
@@ -15,23 +18,23 @@ from promptdsl.comparing.compared_prompts import (
     PromptComparison,
     primary_changes,
 )
-from promptdsl.comparing.snapshot_file import printable, shown
+from promptdsl.comparing.snapshot_file import printable, with_brackets
 from promptdsl.comparing.text import change_lines, sentence
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.files import atomic_writer
 
-# Writing a report, or another text with prompts in it, to a file that has no other content.
+# Writing a report, or another text with prompts in it, to a file.
 #
-# An older report may be overwritten, another file of the user never.
+# An older report is overwritten, but never another file of the user.
 
 
 def write_or_refuse(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
-    """Write a text to a file, completely or not at all, and make its folder; or refuse to.
+    """Write a text to a file, completely or not at all, and make the folder of the file.
 
-    An existing file is overwritten if it is empty, or if ``may_replace`` is true for its text, such
-    as that of an older report. Raises :class:`DataError` for any other file, and :class:`OSError`
-    if writing fails. Prompts may be confidential, so only its owner may read a new file:
-    ``atomic_writer`` makes it so.
+    An existing file is overwritten only if it is empty, or if ``may_replace`` is true for its text,
+    such as the text of an older report. Prompts may be confidential, so only the owner can read a
+    new file: ``atomic_writer`` takes care of that. Raises :class:`DataError` for a file that may
+    not be replaced, and :class:`OSError` if writing fails.
     """
     if os.path.isfile(path):
         old = Path(path).read_bytes().decode(errors="replace")
@@ -45,7 +48,7 @@ def write_or_refuse(path: str, text: str, may_replace: Callable[[str], bool]) ->
 # The text of a report: the changes that prompts share, then the other changes of each prompt.
 
 NAMED = 40
-"""The most prompts of a group that are named."""
+"""The maximum number of prompts of a group that the text names."""
 
 
 def report_text(report: ComparedPrompts) -> str:
@@ -55,106 +58,128 @@ def report_text(report: ComparedPrompts) -> str:
     lines = ["; ".join(filter(None, (report.sentence, report.costs)))]
     for group in report.shared:
         lines += ("", *_of_group(group, report))
-    for number, prompt in enumerate(report.prompts):
-        lines += _alone(number, prompt, report)
+    for index, prompt in enumerate(report.prompts):
+        lines += _own_lines(index, prompt, report)
     return printable("\n".join(lines))
 
 
 def name_of_prompt(prompt: PromptComparison) -> str:
-    """Return the name of a prompt on one line, with its model if the name does not have it."""
-    name, model = (shown(text, one_line=True) for text in (prompt.name, prompt.model))
+    """Return the name of a prompt on one line, with its model if the name does not contain it."""
+    name, model = (with_brackets(text, one_line=True) for text in (prompt.name, prompt.model))
     is_named = model.partition(" ")[0] in name
     return name if is_named or model == "none" else f"{name} [{model}]"
 
 
 def what_changed(prompt: PromptComparison) -> str:
-    """Return the sentence on a prompt: of its diff, or that it is added, removed or unreadable."""
+    """Return the sentence on a prompt: its status, if it is not ``changed``, and its diff."""
     status = {"added": "added", "removed": "removed"}.get(prompt.status, "")
     if prompt.status == "renamed":
-        status = f"renamed from `{shown(prompt.was, one_line=True)}`"
+        status = f"renamed from `{with_brackets(prompt.was, one_line=True)}`"
     elif prompt.status == "unreadable":
         status = "cannot be read"
-    problem = shown(prompt.problem, one_line=True)
+    problem = with_brackets(prompt.problem, one_line=True)
     text = "; ".join(filter(None, (status, prompt.diff.sentence if prompt.diff else "")))
     return ": ".join(filter(None, (text, problem))) or "changed"
 
 
-def alone_sentence(number: int, report: ComparedPrompts) -> str:
-    """Return the sentence on the changes that only a prompt has, with the number of the others."""
-    prompt, alone = report.prompts[number], report.alone(number)
-    above = sum(1 for _ in primary_changes(prompt.diff.changes)) - len(alone) if prompt.diff else 0
-    if alone and above:
-        return f"{sentence(alone)}; {above} more shown above"
+def own_sentence(index: int, report: ComparedPrompts) -> str:
+    """Return the sentence on the changes that only this prompt has.
+
+    It ends with the number of changes that are shown above, as other prompts have them, too.
+    """
+    prompt, own_changes = report.prompts[index], report.alone(index)
+    shared_count = (
+        sum(1 for _ in primary_changes(prompt.diff.changes)) - len(own_changes)
+        if prompt.diff
+        else 0
+    )
+    if own_changes and shared_count:
+        return f"{sentence(own_changes)}; {shared_count} more shown above"
     return what_changed(prompt)
 
 
 def lines_in(changes: Sequence[Change], prompt: PromptComparison) -> list[str]:
-    """Return the lines of changes of a prompt without the empty first line; none without a diff."""
+    """Return the lines of changes of a prompt; the list is empty if the prompt has no diff."""
     return [*change_lines(changes, prompt.diff.after)][1:] if prompt.diff else []
 
 
 def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
+    """Yield the lines of a group: its sentence, its change, and the names of its prompts."""
     yield group.sentence
     yield from lines_in([group.change], report.prompts[group.prompts[0]])
     yield "in"
-    numbers = [*dict.fromkeys(group.prompts)]
-    # If all prompts lose it, the sentence says so.
-    losers = {*group.lost} if len(group.lost) < len(numbers) else set[int]()
-    for number in numbers[:NAMED]:
-        lost = ", which loses the cached prefix" if number in losers else ""
-        yield f"  {name_of_prompt(report.prompts[number])}{lost}"
-    if numbers[NAMED:]:
-        yield f"  … and {len(numbers) - NAMED:,} more"
+    indices = [*dict.fromkeys(group.prompts)]
+    # If all prompts lose the cached prefix, the sentence above already says so.
+    losers = {*group.lost} if len(group.lost) < len(indices) else set[int]()
+    for index in indices[:NAMED]:
+        lost = ", which loses the cached prefix" if index in losers else ""
+        yield f"  {name_of_prompt(report.prompts[index])}{lost}"
+    if indices[NAMED:]:
+        yield f"  … and {len(indices) - NAMED:,} more"
 
 
-def _alone(number: int, prompt: PromptComparison, report: ComparedPrompts) -> Iterator[str]:
-    """Yield the lines on the changes that only one prompt has; nothing if it has none."""
+def _own_lines(index: int, prompt: PromptComparison, report: ComparedPrompts) -> Iterator[str]:
+    """Yield the lines on the changes that only this prompt has; nothing if it has none."""
     diff = prompt.diff
     if prompt.status == "same":
         return
-    alone = report.alone(number)
-    if diff and not alone and prompt.status == "changed" and any(primary_changes(diff.changes)):
+    own_changes = report.alone(index)
+    if (
+        diff
+        and not own_changes
+        and prompt.status == "changed"
+        and any(primary_changes(diff.changes))
+    ):
         return
-    yield from ("", f"{name_of_prompt(prompt)}: {alone_sentence(number, report)}")
+    yield from ("", f"{name_of_prompt(prompt)}: {own_sentence(index, report)}")
     if diff:
         yield from diff.costs
-        yield from lines_in(alone, prompt)
+        yield from lines_in(own_changes, prompt)
 
 
 # The Markdown of a report, for the summary or a comment of a pull request on GitHub.
 #
-# Prompts and names are not trusted. Text of a prompt is in a code fence that is longer than each
-# run of backticks in it. Names and sentences are HTML with entities, which have the same meaning in
-# a table and in a ``<summary>``.
+# Prompts and names may be from anybody, so nothing in them may act as Markdown or HTML. The text of
+# a prompt is in a code fence that is longer than each run of backticks in it. Names and sentences
+# are HTML with entities, because these mean the same in a table and in a ``<summary>``.
 
 LIMIT = 65_000
-"""The most characters of the Markdown: a comment may have 65,536, a summary one MiB of UTF-8."""
+"""The maximum length of the Markdown, in characters.
+
+A comment on GitHub may have 65,536 characters, a summary one MiB of UTF-8.
+"""
 TABLE = LIMIT - 5_000
-"""The most characters up to the end of the table."""
+"""The maximum length of the heading and the table together, in characters."""
 LINES = 200
-"""The most lines of a change that are shown."""
+"""The maximum number of lines of a detail."""
 _MEANS_SOMETHING = re.compile(
     r"[\\`*{}\[\]<&|~!#@$^\n]|:(?=\S)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE
 )
 
 
 def report_markdown(report: ComparedPrompts) -> str:
-    """Return the Markdown of a report; its end says how much is left out, as GitHub limits it."""
+    """Return the Markdown of a report.
+
+    GitHub limits its length, so details and rows of the table may be left out. Then the last line
+    says how many.
+    """
     text = f"### {escaped(report.sentence)}\n"
     text += f"\n{escaped(report.costs)}\n" if report.costs else ""
-    table, left_rows = _table(report, TABLE - len(text))
-    room, left_details, details = LIMIT - len(text) - len(table) - 500, 0, ""
+    table, omitted_rows = _table(report, TABLE - len(text))
+    free_characters, omitted_details, details = LIMIT - len(text) - len(table) - 500, 0, ""
     for detail in _details(report):
-        if len(details) + len(detail) <= room:
+        if len(details) + len(detail) <= free_characters:
             details += detail
         else:
-            left_details += 1
-    left_out = [
-        f"{left_rows:,} prompts of the table" if left_rows else "",
-        f"the lines of {left_details:,} changes" if left_details else "",
+            omitted_details += 1
+    omissions = [
+        f"{omitted_rows:,} prompts of the table" if omitted_rows else "",
+        f"the lines of {omitted_details:,} changes" if omitted_details else "",
     ]
-    left = " and ".join(filter(None, left_out))
-    note = f"\nLeft out, as a comment has room for 65,536 characters: {left}.\n" if left else ""
+    omitted = " and ".join(filter(None, omissions))
+    note = (
+        f"\nLeft out, as a comment has room for 65,536 characters: {omitted}.\n" if omitted else ""
+    )
     return text + details + table + note
 
 
@@ -166,11 +191,11 @@ def escaped(text: str) -> str:
     """
     pieces = re.split(r"`([^`]*)`", printable(text))
     return "".join(
-        # The comment after an @ or # prevents mentions and links to issues.
+        # The HTML comment after an @ or # prevents mentions and links to issues.
         f"<code>{_entities(piece)}</code>"
-        if number % 2
+        if index % 2
         else re.sub(r"&#(?:64|35);", r"\g<0><!-- -->", _entities(piece))
-        for number, piece in enumerate(pieces)
+        for index, piece in enumerate(pieces)
     )
 
 
@@ -181,35 +206,35 @@ def fenced(lines: Iterable[str]) -> str:
     return f"{fence}diff\n{text}\n{fence}\n"
 
 
-def _table(report: ComparedPrompts, room: int) -> tuple[str, int]:
-    """Return the table of the prompts that differ, and the number of prompts that do not fit."""
-    rows, left = "", 0
+def _table(report: ComparedPrompts, limit: int) -> tuple[str, int]:
+    """Return the table of the prompts that differ, and how many prompts did not fit into it."""
+    rows, omitted = "", 0
     for prompt in report.prompts:
         if prompt.status == "same":
             continue
         tokens = str(prompt.diff.tokens) if prompt.diff else ""
         cells = _code(name_of_prompt(prompt)), escaped(tokens), escaped(what_changed(prompt))
         row = f"| {' | '.join(cells)} |\n"
-        if len(rows) + len(row) <= room:
+        if len(rows) + len(row) <= limit:
             rows += row
         else:
-            left += 1
-    return f"\n| prompt | tokens | what changed |\n|---|---|---|\n{rows}" if rows else "", left
+            omitted += 1
+    return f"\n| prompt | tokens | what changed |\n|---|---|---|\n{rows}" if rows else "", omitted
 
 
 def _details(report: ComparedPrompts) -> Iterable[str]:
     """Yield the foldable details: the shared changes, then the other changes of each prompt."""
     for group in report.shared:
         first = report.prompts[group.prompts[0]]
-        prompts = [report.prompts[number] for number in dict.fromkeys(group.prompts)]
+        prompts = [report.prompts[index] for index in dict.fromkeys(group.prompts)]
         below = "\n".join(f"- {_code(name_of_prompt(prompt))}" for prompt in prompts)
         # Shared changes are shown open.
         detail = _detail(escaped(group.sentence), [group.change], [below], first)
         yield detail.replace("<details>", "<details open>", 1)
-    for number, prompt in enumerate(report.prompts):
-        changes = report.alone(number)
+    for index, prompt in enumerate(report.prompts):
+        changes = report.alone(index)
         if prompt.diff and changes:
-            title = f"{_code(name_of_prompt(prompt))}: {escaped(alone_sentence(number, report))}"
+            title = f"{_code(name_of_prompt(prompt))}: {escaped(own_sentence(index, report))}"
             yield _detail(title, changes, [*map(escaped, prompt.diff.costs)], prompt)
 
 
@@ -219,6 +244,7 @@ def _detail(
     below: Sequence[str],
     prompt: PromptComparison,
 ) -> str:
+    """Return a foldable element: its title, the lines of changes, and paragraphs below them."""
     lines = lines_in(changes, prompt)
     if len(lines) > LINES:
         lines = [*lines[:LINES], f"… {len(lines) - LINES:,} more lines"]
@@ -235,7 +261,7 @@ def _entities(text: str) -> str:
     return _MEANS_SOMETHING.sub(lambda match: f"&#{ord(match[0])};", text)
 
 
-# The report on many prompts: which prompts differ, and which changes they share.
+# The report: which prompts differ, and which changes they share.
 
 MARKS = {"text": "-- promptdsl diff", "markdown": "<!-- promptdsl diff -->"}
 """The last line of a report in a file, by format: a new report may replace such a file."""
@@ -249,15 +275,15 @@ _BEGINNINGS = (
 
 
 def is_report(text: str) -> bool:
-    """Return whether a text is the content of a file that a report was written to."""
+    """Return whether a text is a report, as the command ``promptdsl diff`` writes it to a file."""
     return text.startswith(_BEGINNINGS) or text.endswith(
-        tuple(f"\n{mark}\n" for mark in MARKS.values())
+        tuple(f"\n{last_line}\n" for last_line in MARKS.values())
     )
 
 
 @attrs.frozen(slots=False)
 class DiffReport(ComparedPrompts):
-    """The differences of many prompts, with equal changes in groups; false when nothing differs.
+    """The differences of many prompts, with equal changes in groups; false if no prompt differs.
 
     >>> from promptdsl import Section, System, diff
     >>> from promptdsl.comparing import DiffReport, PromptComparison
@@ -283,13 +309,13 @@ class DiffReport(ComparedPrompts):
 
     @property
     def html(self) -> str:
-        """The report as one page that loads nothing."""
+        """The report as one HTML page, which loads nothing."""
         from promptdsl.comparing.diff_page import page
 
         return page(self)
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
-        """Return the report as JSON data; groups have the indices of their prompts."""
+        """Return the report as JSON data; a group names its prompts by their indices."""
         return {
             "sentence": self.sentence,
             "tokens": self.tokens,

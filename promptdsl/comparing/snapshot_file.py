@@ -1,6 +1,10 @@
-"""The content of a snapshot: a header, then entries; and its text, written and read here.
+"""The classes of a snapshot, and its text: :func:`serialise` writes it, :func:`parse` reads it.
 
-In this order: the signs for characters and values, the titles of entries, the file, and its texts.
+In this order: brackets for characters and values, the titles of entries, the file, and the texts in
+it. To read a snapshot, begin with :class:`PromptFile`.
+
+A snapshot has a header, then entries. An entry is a turn, the tools, or the output schema. It has a
+title and parts. A part is a sign, one line such as ``─▷ rules``, and the text below it.
 """
 
 import json
@@ -18,17 +22,17 @@ from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import INVISIBLE, UNSEEN, pattern
 
-# The signs of a snapshot: ``⟦...⟧`` for invisible characters, and for values that change.
+# The brackets of a snapshot: ``⟦...⟧`` for invisible characters, and for values that change.
 #
 # ``⟦CR⟧`` and ``⟦U+200B⟧`` are characters, ``⟦⟦⟧`` is a literal ``⟦``, ``⟦date⟧`` and ``⟦uuid-1⟧``
-# are values. Each ``⟦`` in a snapshot begins a sign, so two different texts never look equal.
+# are values. Each ``⟦`` in a snapshot begins a bracket, so two different texts never look equal.
 
 visible, visible_json = unicode.visible, unicode.visible_json
 columns, cut_to, terminal_width = unicode.columns, unicode.cut_to, unicode.terminal_width
-"""Public here for the commands: they import nothing from ``foundation``."""
+"""The commands import these names from here, because they import nothing from ``foundation``."""
 OPEN, CLOSE = "⟦", "⟧"
 GOES_ON = "⟦+⟧"
-"""The sign at the end of a line before a mark: the text continues without a line end."""
+"""The bracket at the end of a line before a sign: the text continues without a line end."""
 
 NAMES = {
     "⟦": "⟦", "\r": "CR", "\n": "LF", "\t": "TAB", " ": "SP", "\xa0": "NBSP", "\0": "NUL",
@@ -48,68 +52,69 @@ _PLAIN_NAME = re.compile(r"[a-z](?:[a-z0-9_ .:-]*[a-z0-9_])?")
 _NUMBERED = re.compile(r"-[0-9]+\Z")
 
 
-def escape(character: str) -> str:
-    """Return the sign of a character, such as ``⟦CR⟧`` or ``⟦U+202E⟧``."""
+def bracket_of(character: str) -> str:
+    """Return the bracket for a character, such as ``⟦CR⟧`` or ``⟦U+202E⟧``."""
     return f"⟦{NAMES.get(character) or f'U+{ord(character):04X}'}⟧"
 
 
-def shown(text: str, *, one_line: bool = False) -> str:
-    r"""Return text with signs for invisible characters, except for blanks at line ends.
+def with_brackets(text: str, *, one_line: bool = False) -> str:
+    r"""Return text with brackets for invisible characters; blanks at line ends stay.
 
-    Joiners and selectors that belong to a spelling, as in emoji, are kept.
+    Joiners and selectors that belong to a spelling, as in emoji, stay as they are. With
+    ``one_line``, line ends and tabs become brackets, too.
 
-    >>> shown("a\rb\u200b ⟦date⟧")
+    >>> with_brackets("a\rb\u200b ⟦date⟧")
     'a⟦CR⟧b⟦ZWSP⟧ ⟦⟦⟧date⟧'
     """
     if one_line and ("\n" in text or "\t" in text):
-        # In two steps: literal brackets must be escaped before signs are written.
-        lines = [shown(line) for line in re.split(r"([\n\t])", text)]
-        return "".join(escape(line) if line in ("\n", "\t") else line for line in lines)
+        # Line ends come last: else their new brackets would be taken for literal ones.
+        lines = [with_brackets(line) for line in re.split(r"([\n\t])", text)]
+        return "".join(bracket_of(line) if line in ("\n", "\t") else line for line in lines)
     if text.isascii() and text.isprintable():
         return text
-    text = _ALWAYS.sub(lambda match: escape(match[0]), text)
+    text = _ALWAYS.sub(lambda match: bracket_of(match[0]), text)
     if text.isascii() or not _UNSEEN.search(text):
         return text
-    return INVISIBLE.sub(lambda match: escape(match[1]) if match[1] else match[0], text)
+    return INVISIBLE.sub(lambda match: bracket_of(match[1]) if match[1] else match[0], text)
 
 
 def printable(text: str) -> str:
-    r"""Return lines of a file from anybody, with signs for invisible characters.
+    r"""Return lines of a snapshot that may be from anybody, safe to print on a terminal.
 
-    The signs in these lines are kept.
+    Invisible characters become brackets. The brackets in these lines stay.
 
     >>> printable("Today is ⟦date⟧.\x1b[2J")
     'Today is ⟦date⟧.⟦ESC⟧[2J'
     """
-    return "⟦".join(map(shown, text.split("⟦")))
+    return "⟦".join(map(with_brackets, text.split("⟦")))
 
 
-def ended(text: str) -> str:
-    r"""Return text with signs for the blanks at the end of each line.
+def with_end_brackets(text: str) -> str:
+    r"""Return text with brackets for the blanks at the end of each line.
 
-    >>> ended("a  \nb")
+    >>> with_end_brackets("a  \nb")
     'a⟦SP⟧⟦SP⟧\nb'
     """
-    return _TRAILING.sub(lambda match: "".join(map(escape, match[0])), text)
+    return _TRAILING.sub(lambda match: "".join(map(bracket_of, match[0])), text)
 
 
-def alias(name: str, number: int = 0) -> str:
-    """Return the sign for a value that changes, with its number if there are several values.
+def value_bracket(name: str, number: int = 0) -> str:
+    """Return the bracket for a value that changes; ``number`` 0 means no number.
 
-    A name that could be misread as another sign is written as a JSON string.
+    A name that could be misread as another bracket is written as a JSON string.
 
-    >>> alias("date"), alias("uuid", 2), alias("CR"), alias("uuid-2")
-    ('⟦date⟧', '⟦uuid-2⟧', '⟦"CR"⟧', '⟦"uuid-2"⟧')
+    >>> [value_bracket(name) for name in ("date", "CR", "uuid-2")] + [value_bracket("uuid", 2)]
+    ['⟦date⟧', '⟦"CR"⟧', '⟦"uuid-2"⟧', '⟦uuid-2⟧']
     """
     if not _PLAIN_NAME.fullmatch(name) or _NUMBERED.search(name):
         name = json.dumps(name).replace("\x7f", "\\u007f")
     return f"⟦{name}-{number}⟧" if number else f"⟦{name}⟧"
 
 
-# The titles of the entries of a snapshot: what an entry is, and how its message is sent.
+# The titles of the entries of a snapshot: what an entry is, and how it is sent.
 
 ABOVE, NOT_SENT = ", in the message above", ", not sent"
-"""The notes on a message that is sent as a part of the message above it, and on one not sent."""
+"""The note on an entry that is sent in the message of the entry above it, and on one not sent."""
 _TITLE = re.compile(
     r"(, not strict)?(?: as (\w+))?(?:, in (<\w+>))?(, name not sent)?"
     rf"""(?:, id sent as ("(?:[^"\\]|\\.)*"|[^\s"]+))?({ABOVE}|{NOT_SENT})?\Z"""
@@ -121,8 +126,9 @@ class EntryTitle:
     """The title of the entry of a turn, of the tools, or of the output schema.
 
     ``what`` is the title in the prompt: a first word such as ``event``, then id and names. The
-    other fields tell how it is sent. ``role`` and ``id`` are empty if they are sent unchanged.
-    ``fence`` is the tag around it. ``note`` is ``ABOVE``, ``NOT_SENT``, or empty.
+    other fields are how the entry is sent. ``role`` and ``id`` are empty if they are sent
+    unchanged. ``fence`` is the tag that the adapter adds around the entry. ``is_named`` is false if
+    its name is not sent. ``note`` is ``ABOVE``, ``NOT_SENT``, or empty.
 
     >>> title = EntryTitle("event left", role="user", note=ABOVE)
     >>> str(title), title.kind, title.sent_as
@@ -141,7 +147,7 @@ class EntryTitle:
 
     @property
     def kind(self) -> str:
-        """The title without how it is sent."""
+        """The first part of the title, without how the entry is sent."""
         return self.what if self.is_strict else f"{self.what}, not strict"
 
     @property
@@ -151,13 +157,13 @@ class EntryTitle:
 
     @property
     def sent_as(self) -> str:
-        """How it is sent: its role first, then what else differs."""
-        return f"{self.role or self.first_word}{self._sent()}"
+        """The rest of the title, how the entry is sent: the role, then what else differs."""
+        return f"{self.role or self.first_word}{self._sending_notes()}"
 
     def __str__(self) -> str:
-        return self.kind + (f" as {self.role}" if self.role else "") + self._sent()
+        return self.kind + (f" as {self.role}" if self.role else "") + self._sending_notes()
 
-    def _sent(self) -> str:
+    def _sending_notes(self) -> str:
         fence = f", in {self.fence}" if self.fence else ""
         name = "" if self.is_named else ", name not sent"
         id = f", id sent as {self.id}" if self.id else ""
@@ -165,26 +171,23 @@ class EntryTitle:
 
 
 def title_of(text: str | EntryTitle) -> EntryTitle:
-    """Return the title with this text; a title is returned as it is."""
+    """Return the title that has this text; an :class:`EntryTitle` is returned as it is."""
     if isinstance(text, EntryTitle):
         return text
     end = _TITLE.search(text)
-    assert end is not None  # the pattern also matches an empty end
+    assert end is not None  # the pattern matches an empty end, too
     strict, role, fence, name, id, note = end.groups("")
     return EntryTitle(text[: end.start()], not strict, role, fence, not name, id, note)
 
 
-# The content of a snapshot: a header, then entries; and its text, which is written and read here.
-#
-# An entry is a turn, the tools, or the output schema. It has a title and parts. A part is a mark of
-# one line with the text below it.
+# The content of a snapshot, and its text: written by ``serialise``, read by ``parse``.
 
 VERSION = "promptdsl-snapshot: 1"
-"""The first line of the header: the kind of the file, and the version of its format."""
+"""The line after the first ``---``: the kind of the file, and the version of its format."""
 
 
 class SnapshotFormatError(PromptError):
-    """A text that is not a snapshot; the message names the line.
+    """The error for a text that is not a snapshot; its message names the line.
 
     >>> from promptdsl.comparing.snapshot_file import SnapshotFormatError, parse
     >>> try:
@@ -197,25 +200,25 @@ class SnapshotFormatError(PromptError):
 
 @attrs.frozen
 class FilePart:
-    """A mark of one line, such as ``─▷ rules/tone``, and the text after it.
+    """A sign, one line such as ``─▷ rules/tone``, and the text below it.
 
-    The mark is empty for text directly below the title of an entry. All characters are visible:
-    ``⟦...⟧`` stands for an invisible one, or for a value that changes. A mark that begins with
-    ``─▷`` is in the middle of a text; every other mark ends a text. ``source`` is the line of code
-    that wrote the beginning of the text. It is not in the file, and does not count when parts are
-    compared.
+    The sign is empty for text directly below the title of an entry. All characters are visible:
+    ``⟦...⟧`` replaces an invisible character, or a value that changes. A sign that begins with
+    ``─▷`` is in the middle of a text; every other sign ends the text above it. ``source`` is the
+    line of code that wrote the beginning of the text. The file does not have it, so a comparison of
+    parts ignores it.
     """
 
-    mark: str
+    sign: str
     text: str = ""
     source: Source | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
 class FileEntry:
-    """A turn, the tools or the output schema.
+    """An entry of a snapshot: a turn, the tools or the output schema.
 
-    ``title`` may be given as text, such as ``event as user``.
+    ``title`` may be a text, such as ``event as user``: it is read as an :class:`EntryTitle`.
     """
 
     title: EntryTitle = attrs.field(converter=title_of)
@@ -227,9 +230,9 @@ class PromptFile:
     """The content of a snapshot.
 
     ``header`` has pairs of a name and a line of text, in order; a name such as ``hint`` may occur
-    more than once. ``total`` are the exact tokens, ``libraries`` the names and versions of the
-    section libraries. Both are only known for a rendered prompt; they are not in the file, and do
-    not count when files are compared.
+    more than once. ``total`` is the exact number of tokens, ``libraries`` are the names and
+    versions of the section libraries. Only a rendered prompt has these two. The file does not have
+    them, so a comparison of files ignores them.
     """
 
     header: tuple[tuple[str, str], ...]
@@ -240,7 +243,7 @@ class PromptFile:
 
 TITLE = "──▶ "
 WITHIN = "─▷ "
-"""The beginning of a mark in the middle of a text: it names the section of the text below it."""
+"""How a title begins, and a sign in the middle of a text, which names the section below it."""
 _LIKE_A_MARK = re.compile(r"^(?=\\|[^\S\n]*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
 _ESCAPE = re.compile(r"^\\", re.MULTILINE)
 _VERSION_LINE = re.compile(r"---\r?\npromptdsl-snapshot: ([0-9]{1,9})$", re.MULTILINE)
@@ -264,16 +267,18 @@ def serialise(file: PromptFile) -> str:
     <BLANKLINE>
     """
     lines = ["---", VERSION]
-    lines += [f"{name}: {value}" if value else f"{name}:" for name, value in file.header]
+    lines += [
+        f"{name}: {text_line}" if text_line else f"{name}:" for name, text_line in file.header
+    ]
     lines.append("---")
-    for entry in file.entries:
-        lines += ("", f"{TITLE}{entry.title}")
-        for part, after in zip(entry.parts, (*entry.parts[1:], None), strict=False):
-            if part.mark:
-                lines.append(part.mark)
+    for file_entry in file.entries:
+        lines += ("", f"{TITLE}{file_entry.title}")
+        for part, next_part in zip(file_entry.parts, (*file_entry.parts[1:], None), strict=False):
+            if part.sign:
+                lines.append(part.sign)
             text = _LIKE_A_MARK.sub(r"\\", part.text)
-            if after and after.mark.startswith(WITHIN):
-                # The mark needs a line of its own, also in the middle of a line of the text.
+            if next_part and next_part.sign.startswith(WITHIN):
+                # The sign needs its own line, even if the section begins in the middle of a line.
                 if text:
                     lines.append(text[:-1] if text.endswith("\n") else f"{text}{GOES_ON}")
             elif text:
@@ -283,54 +288,56 @@ def serialise(file: PromptFile) -> str:
 
 
 def parse(text: str) -> PromptFile:
-    """Return the content of a snapshot, the inverse of :func:`serialise`.
+    """Return the content of a snapshot; it is the inverse of :func:`serialise`.
 
     Line ends may be CRLF, and the text may begin with a byte order mark. Raises
-    :class:`SnapshotFormatError` for any other text.
+    :class:`SnapshotFormatError` for a text that is not a snapshot.
     """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     if lines[0] != "---":
-        raise _wrong(1, "is not '---'")
+        raise _format_error(1, "is not '---'")
     if lines.pop() != "":
-        raise _wrong(len(lines) + 1, "has no line end")
+        raise _format_error(len(lines) + 1, "has no line end")
     header, start = _read_header(lines)
-    entries: list[FileEntry] = []
-    for number, line in enumerate(lines[start:], start):
+    file_entries: list[FileEntry] = []
+    for index, line in enumerate(lines[start:], start):
         if line.startswith(TITLE):
-            if lines[number - 1] != "":
-                raise _wrong(number, "is not the empty line before a message")
-            if entries:
-                entries[-1] = _entry(lines[start : number - 1])
-            start = number
-            entries.append(FileEntry(line))
-        elif not entries and (line or number > start):
-            raise _wrong(number + 1, f"does not begin with {TITLE!r}")
-    if entries:
-        entries[-1] = _entry(lines[start:])
+            if lines[index - 1] != "":
+                raise _format_error(index, "is not the empty line before a message")
+            if file_entries:
+                file_entries[-1] = _read_entry(lines[start : index - 1])
+            start = index
+            file_entries.append(FileEntry(line))
+        elif not file_entries and (line or index > start):
+            raise _format_error(index + 1, f"does not begin with {TITLE!r}")
+    if file_entries:
+        file_entries[-1] = _read_entry(lines[start:])
     elif start < len(lines):
-        raise _wrong(start + 1, f"does not begin with {TITLE!r}")
-    return PromptFile(header, tuple(entries))
+        raise _format_error(start + 1, f"does not begin with {TITLE!r}")
+    return PromptFile(header, tuple(file_entries))
 
 
 def is_same_snapshot(stored: str, actual: str) -> bool:
-    r"""Return whether two snapshots differ at most in rounded tokens, by a tenth or by 20.
+    r"""Return whether two snapshots are equal, but for small differences in rounded tokens.
 
-    A volatile value changes these tokens from run to run. A sentence of the base changes the tokens
-    of each model.
+    A count in the header may differ by a tenth of the stored count or by 20 tokens, whichever is
+    more. The first reason is that a scrubbed value may have another length in each run. The second
+    is that a sentence of the base changes the tokens of each model.
 
     >>> near, far = (f"---\ntokens: ~{count} (o200k_base)\n---\n" for count in (350, 380))
     >>> stored = near.replace("350", "340")
     >>> is_same_snapshot(stored, near), is_same_snapshot(stored, far)
     (True, False)
     """
-    (before, old), (after, new) = _counts(stored), _counts(actual)
+    (before, old_counts), (after, new_counts) = _counts(stored), _counts(actual)
     return before == after and all(
-        abs(now - was) <= max(20, was / 10) for was, now in zip(old, new, strict=True)
+        abs(new_count - old_count) <= max(20, old_count / 10)
+        for old_count, new_count in zip(old_counts, new_counts, strict=True)
     )
 
 
 def newer_version(text: str) -> bool:
-    r"""Return whether a newer promptdsl wrote a snapshot: the version of its format is higher.
+    r"""Return whether a snapshot has a newer format than this promptdsl can read.
 
     >>> newer_version("---\npromptdsl-snapshot: 2\n---\n")
     True
@@ -340,18 +347,22 @@ def newer_version(text: str) -> bool:
 
 
 def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:
-    """Return the pairs of the header, and the number of its lines."""
+    """Return the pairs of the header, and the number of lines up to its second ``---``."""
     if lines[1:2] != [VERSION]:
-        raise _wrong(2, f"is not {VERSION!r}", fix="a newer promptdsl may have written it")
+        raise _format_error(
+            2, f"is not {VERSION!r}", fix="if a newer promptdsl wrote it, use that version"
+        )
     pairs: list[tuple[str, str]] = []
-    for number, line in enumerate(lines[2:], 3):
+    for line_number, line in enumerate(lines[2:], 3):
         if line == "---":
-            return tuple(pairs), number
+            return tuple(pairs), line_number
         match = _HEADER_LINE.fullmatch(line)
         if not match:
-            raise _wrong(number, "is not a line of the header, such as 'model: gpt-5 (openai)'")
+            raise _format_error(
+                line_number, "is not a line of the header, such as 'model: gpt-5 (openai)'"
+            )
         pairs.append((match[1], match[2] or ""))
-    raise _wrong(len(lines), "is the last line, but the header has no end: '---'")
+    raise _format_error(len(lines), "is the last line, but the header has no end: '---'")
 
 
 def _counts(text: str) -> tuple[str, list[int]]:
@@ -361,29 +372,29 @@ def _counts(text: str) -> tuple[str, list[int]]:
     return _COUNT.sub(r"\1", header) + end + messages, counts
 
 
-def _entry(lines: list[str]) -> FileEntry:
+def _read_entry(lines: list[str]) -> FileEntry:
     """Return the entry in some lines; the first line is its title."""
     parts: list[FilePart] = []
-    mark, body = "", list[str]()
+    sign, text_lines = "", list[str]()
     for line in (*lines[1:], None):
         if line is not None and not line.startswith("─"):
-            body.append(line)
+            text_lines.append(line)
             continue
-        text = _ESCAPE.sub("", "\n".join(body))
-        if body and line is not None and line.startswith(WITHIN):
+        text = _ESCAPE.sub("", "\n".join(text_lines))
+        if text_lines and line is not None and line.startswith(WITHIN):
             text = text.removesuffix(GOES_ON) if text.endswith(GOES_ON) else f"{text}\n"
-        if mark or body or parts:
-            parts.append(FilePart(mark, text))
-        mark, body = line or "", []
+        if sign or text_lines or parts:
+            parts.append(FilePart(sign, text))
+        sign, text_lines = line or "", []
     return FileEntry(lines[0].removeprefix(TITLE), tuple(parts))
 
 
-def _wrong(line: int, problem: str, *, fix: str = "") -> SnapshotFormatError:
+def _format_error(line: int, problem: str, *, fix: str = "") -> SnapshotFormatError:
     advice = "restore the file, or delete it and write it again with --snapshot-update"
     return SnapshotFormatError(f"line {line} of the snapshot {problem}", fix=fix or advice)
 
 
-# Texts as a snapshot shows them: values that change from run to run are signs.
+# Texts as a snapshot shows them: brackets replace the values that change from run to run.
 
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """Finds values that change: a regular expression, or a function that returns the values."""
@@ -393,43 +404,47 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>:)?')
 
 
 class ShownTexts:
-    """The texts of a snapshot. Volatile values are numbered in order, scrubbed ones by value."""
+    """Makes the texts of one snapshot, and numbers the values that change.
+
+    Each ``Volatile`` value gets the next number of its label, even if two values are equal. Equal
+    scrubbed values get the same number.
+    """
 
     def __init__(self, scrubbers: Mapping[str, Scrubber]) -> None:
         self.scrubbers = {
             name: re.compile(scrubber) if isinstance(scrubber, str) else scrubber
             for name, scrubber in scrubbers.items()
         }
-        self.locations: Counter[str] = Counter()
-        """How many volatile values with each label there are so far."""
-        self.numbers: dict[str, dict[str, int]] = {}
+        self.label_counts: Counter[str] = Counter()
+        """The number of volatile values so far, by label."""
+        self.value_numbers: dict[str, dict[str, int]] = {}
         """The number of each scrubbed value, by the name of its scrubber."""
-        self.signs: list[str] = []
-        """The signs of the volatile values so far."""
+        self.brackets: list[str] = []
+        """The brackets of the volatile values so far."""
 
     def volatile(self, span: Span) -> str:
-        """Return the sign of a volatile value; the first with a label has no number."""
+        """Return the bracket of a volatile value; the first value of a label has no number."""
         label = span.label or "value"
-        self.locations[label] += 1
-        number = self.locations[label]
-        self.signs.append(alias(label, number if number > 1 else 0))
-        return self.signs[-1]
+        self.label_counts[label] += 1
+        number = self.label_counts[label]
+        self.brackets.append(value_bracket(label, number if number > 1 else 0))
+        return self.brackets[-1]
 
     def of_spans(self, spans: Iterable[tuple[str, Span]]) -> str:
-        """Return the text of spans, scrubbed; the text of a volatile span is already its sign."""
+        """Return the text of spans, scrubbed; the text of a volatile span is already a bracket."""
         pieces: list[str] = []
-        for is_sign, run in groupby(spans, lambda pair: pair[1].kind == "volatile"):
+        for is_bracket, run in groupby(spans, lambda pair: pair[1].kind == "volatile"):
             text = "".join([text for text, _ in run])
-            pieces.append(text if is_sign else self._shown(text))
-        return ended("".join(pieces))
+            pieces.append(text if is_bracket else self._visible_text(text))
+        return with_end_brackets("".join(pieces))
 
     def text(self, text: str) -> str:
         """Return a text, scrubbed."""
-        return ended(self._shown(text))
+        return with_end_brackets(self._visible_text(text))
 
     def name(self, text: str) -> str:
         """Return an id, a file name or a description on one line, scrubbed."""
-        return ended(self._shown(text, one_line=True))
+        return with_end_brackets(self._visible_text(text, one_line=True))
 
     def data(self, text: str) -> str:
         """Return JSON on one line; its texts are scrubbed, its keys and numbers are not."""
@@ -437,46 +452,53 @@ class ShownTexts:
         start = 0
         for match in _STRING.finditer(text):
             if not match["colon"]:
-                pieces += [shown(text[start : match.start()], one_line=True)]
-                pieces += [self._shown(match[0], one_line=True)]
+                pieces += [with_brackets(text[start : match.start()], one_line=True)]
+                pieces += [self._visible_text(match[0], one_line=True)]
                 start = match.end()
-        return ended("".join([*pieces, shown(text[start:], one_line=True)]))
+        return with_end_brackets("".join([*pieces, with_brackets(text[start:], one_line=True)]))
 
     def line(self, text: str) -> str:
-        """Return a fact on one line, such as the model or the name of a tool; never scrubbed."""
-        return ended(shown(text, one_line=True))
+        """Return a fact on one line, such as the model or the name of a tool, without scrubbing."""
+        return with_end_brackets(with_brackets(text, one_line=True))
 
-    def _shown(self, text: str, *, one_line: bool = False) -> str:
+    def _visible_text(self, text: str, *, one_line: bool = False) -> str:
         return "".join(
-            piece if is_sign else shown(piece, one_line=one_line)
-            for is_sign, piece in self.scrubbed(text)
+            piece if is_bracket else with_brackets(piece, one_line=one_line)
+            for is_bracket, piece in self.scrubbed(text)
         )
 
     def scrubbed(self, text: str) -> list[tuple[bool, str]]:
-        """Return the pieces of a text; each pair begins with whether the piece is a sign."""
+        """Return the pieces of a text, each with whether it is the bracket of a scrubbed value."""
         pieces = [(False, text)]
         for name, scrubber in self.scrubbers.items():
             pieces = [
                 new
-                for is_sign, piece in pieces
-                for new in ([(True, piece)] if is_sign else self._split(name, scrubber, piece))
+                for is_bracket, piece in pieces
+                for new in (
+                    [(True, piece)] if is_bracket else self._split_at_values(name, scrubber, piece)
+                )
             ]
         return pieces
 
-    def _split(
+    def _split_at_values(
         self, name: str, scrubber: "re.Pattern[str] | Callable[[str], Iterable[str]]", text: str
     ) -> Iterator[tuple[bool, str]]:
+        """Yield the pieces of a text; the values that a scrubber finds become brackets."""
         if not isinstance(scrubber, re.Pattern):
-            # The longest value first, as a value may begin with another one.
-            values = sorted({value for value in scrubber(text) if value}, key=len, reverse=True)
-            scrubber = re.compile("|".join(map(re.escape, values)) or "(?!)")
-        numbers = self.numbers.setdefault(name, {})
+            # A value may begin with another value, so the longest is tried first.
+            longest_first = sorted(
+                {value for value in scrubber(text) if value}, key=len, reverse=True
+            )
+            scrubber = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+        value_numbers = self.value_numbers.setdefault(name, {})
         start = 0
         for match in scrubber.finditer(text):
             if match[0]:
                 yield False, text[start : match.start()]
-                # A volatile value may have a label equal to this name.
-                number = numbers.setdefault(match[0], self.locations[name] + len(numbers) + 1)
-                yield True, alias(name, number)
+                # A volatile value may have a label that is equal to this name.
+                number = value_numbers.setdefault(
+                    match[0], self.label_counts[name] + len(value_numbers) + 1
+                )
+                yield True, value_bracket(name, number)
                 start = match.end()
         yield False, text[start:]

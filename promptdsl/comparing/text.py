@@ -1,6 +1,7 @@
-"""The text of a diff, as of a failing snapshot: one sentence, then each change.
+"""The text of a diff, as a failing snapshot shows it: one sentence, then each change.
 
-The lines of a change, with the changed words of each, come first; then the text.
+Read :func:`failure_text` first: it is in the second part, which makes the text. The first part
+finds the lines of a change, and the changed words in a line.
 """
 
 import os
@@ -21,19 +22,19 @@ from promptdsl.foundation.unicode import equal_start
 # The lines of a change: equal, removed and added lines, and the changed words in a line.
 
 CONTEXT = 2
-"""The equal lines that are shown around a change."""
+"""The number of equal lines before and after a change in the text."""
 MANY = 200_000
-"""The most characters of two lines whose words are compared."""
+"""The maximum number of characters of two lines together whose words are compared."""
 AROUND = 24
-"""The equal characters that are kept before the first changed word."""
+"""The number of equal characters next to changed words in the text."""
 ALIKE = 0.3
-"""The share of equal words from which two lines count as one changed line."""
+"""The minimum share of equal words for two lines to be one changed line."""
 
 
 class Row(NamedTuple):
     """A row of a change: the line before, the line after, or both.
 
-    A ``skipped`` row replaces ``size`` equal lines that are not shown. A ``changed`` row has both
+    A ``skipped`` row replaces ``size`` equal lines that are left out. A ``changed`` row has both
     lines; ``words`` are their words, empty if few words are equal.
     """
 
@@ -59,112 +60,122 @@ def hunks_of(change: Change) -> list[Hunk]:
 
 
 def rows_of(change: Change) -> Iterator[Row]:
-    """Yield the rows of a change, with few of the equal lines.
+    """Yield the rows of a change, with ``CONTEXT`` equal lines before and after changed lines.
 
-    The mark of an added or removed text or section is left out, as the heading names it.
+    A ``skipped`` row replaces two or more further lines. The sign of an added or removed text or
+    section is left out, because the heading names it.
     """
     text = change.before or change.after or ""
-    mark, _, rest = text.partition("\n")
-    if change.kind in ("added", "removed") and rest and mark.startswith((TEXT, WITHIN)):
+    sign, _, rest = text.partition("\n")
+    if change.kind in ("added", "removed") and rest and sign.startswith((TEXT, WITHIN)):
         change = attrs.evolve(change, before=change.before and rest, after=change.after and rest)
-    for number, (equal, removed, added) in enumerate(hunks_of(change)):
-        is_last = not (removed or added)
-        yield from _equal(equal, is_first=not number, is_last=is_last)
-        yield from _replaced(removed, added)
+    for hunk_index, (equal_lines, removed_lines, added_lines) in enumerate(hunks_of(change)):
+        is_last = not (removed_lines or added_lines)
+        yield from _equal(equal_lines, is_first=not hunk_index, is_last=is_last)
+        yield from _replaced(removed_lines, added_lines)
 
 
-def _equal(equal: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Row]:
-    """Yield the equal lines next to changes, and the number of those farther away."""
-    lines = [*equal]
+def _equal(equal_lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Row]:
+    """Yield the equal lines next to changes, and for the lines farther away their number."""
+    lines = [*equal_lines]
     head = lines[: 0 if is_first else CONTEXT]
     rest = lines[len(head) :]
     tail = rest[len(rest) if is_last else -CONTEXT :]
-    left = len(rest) - len(tail)
-    if left == 1:
-        head, left = lines[: len(head) + 1], 0
+    skipped_count = len(rest) - len(tail)
+    if skipped_count == 1:
+        head, skipped_count = lines[: len(head) + 1], 0
     yield from (Row("equal", line, line) for line in head)
-    if left:
-        yield Row("skipped", size=left)
+    if skipped_count:
+        yield Row("skipped", size=skipped_count)
     yield from (Row("equal", line, line) for line in tail)
 
 
 def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[Row]:
-    """Yield the removed and the added lines, each removed line with the line that replaced it."""
-    start = other = 0
-    pairs = increasing(most_alike(old, new, least=ALIKE))
-    for left, right in [*pairs, (len(old), len(new))]:
-        yield from (Row("removed", before=line) for line in old[start:left])
-        yield from (Row("added", after=line) for line in new[other:right])
-        if left < len(old):
-            yield Row("changed", old[left], new[right], changed_words(old[left], new[right]))
-        start, other = left + 1, right + 1
+    """Yield the removed and the added lines; a line and the line that replaced it are one row."""
+    old_start = new_start = 0
+    pairs = increasing(most_alike(old, new, minimum=ALIKE))
+    for old_index, new_index in [*pairs, (len(old), len(new))]:
+        yield from (Row("removed", before=line) for line in old[old_start:old_index])
+        yield from (Row("added", after=line) for line in new[new_start:new_index])
+        if old_index < len(old):
+            yield Row(
+                "changed",
+                old[old_index],
+                new[new_index],
+                changed_words(old[old_index], new[new_index]),
+            )
+        old_start, new_start = old_index + 1, new_index + 1
 
 
 def changed_words(old: str, new: str) -> tuple[WordHunk, ...]:
-    """Return the words of two lines that are equal, removed and added; empty if few are equal."""
-    same = max(equal_start(old, new) - AROUND, 0)
-    if len(old) + len(new) - 2 * same > MANY:
+    """Return the words of two lines that are equal, removed and added.
+
+    The tuple is empty if few words are equal, or if the lines are too long to compare.
+    """
+    start = max(equal_start(old, new) - AROUND, 0)
+    if len(old) + len(new) - 2 * start > MANY:
         return ()
-    first, second = (re.findall(r"\w+|\s+|[^\w\s]", line[same:]) for line in (old, new))
+    first, second = (re.findall(r"\w+|\s+|[^\w\s]", line[start:]) for line in (old, new))
     words: list[WordHunk] = []
     for hunk in hunks(first, second):
-        equal, removed, added = map("".join, hunk)
-        if words and equal.isspace() and (removed or added):
-            # Changed words with only a blank between them are one change.
+        equal_text, removed_text, added_text = map("".join, hunk)
+        if words and equal_text.isspace() and (removed_text or added_text):
+            # Two changes with only blanks between them are one change.
             last = words.pop()
-            removed, added = last.removed + equal + removed, last.added + equal + added
-            equal = last.equal
-        words.append(WordHunk(equal, removed, added))
-    if sum(len(hunk.equal) for hunk in words) < ALIKE * (max(len(old), len(new)) - same):
+            removed_text = last.removed + equal_text + removed_text
+            added_text = last.added + equal_text + added_text
+            equal_text = last.equal
+        words.append(WordHunk(equal_text, removed_text, added_text))
+    if sum(len(hunk.equal) for hunk in words) < ALIKE * (max(len(old), len(new)) - start):
         return ()
-    first_hunk = WordHunk(old[:same] + words[0].equal, *words[0][1:])
+    first_hunk = WordHunk(old[:start] + words[0].equal, *words[0][1:])
     return first_hunk, *words[1:]
 
 
-# The text of a diff, as of a failing snapshot: one sentence, then each change at its location.
+# The text of a diff, as a failing snapshot shows it: one sentence, then each change.
 #
-# An *entry* of a file is a turn, the tools or the output schema. It begins with its *title*, such
-# as ``──▶ user``, and each part of it with a *mark*: ``─▷ rules`` a section, ``─⚑ cache`` a cache
-# mark.
+# An *entry* of a snapshot is a turn, the tools or the output schema. It begins with its *title*,
+# such as ``──▶ user``. Each part of an entry begins with a *sign*: ``─▷ rules`` for a section,
+# ``─⚑ cache`` for a cache mark.
 #
 # A :class:`Change` has four texts. ``before`` and ``after`` are lines of the first and of the
-# second file. ``was`` and ``now`` are short; they are for the sentence and for notes. By kind,
-# these are:
+# second file. ``was`` and ``now`` are short, for the sentence and for notes. Their values by kind:
 #
-# - ``changed``, the lines: ``before="Hi"``, ``after="Hello"``.
-# - ``added``, the lines and the neighbour: ``after="─▷ tone ..."``, ``now="after `rules`"``.
-# - ``removed``, the same of the first file: ``before="─▷ tone ..."``, ``was="after `rules`"``.
-# - ``moved``, the neighbours: ``was="first"``, ``now="after `rules`"``. If it is in another message
-#   now, the messages: ``was="in `user 1`"``, ``now="in `user 2`"``.
-# - ``renamed``, the titles or marks, and the names: ``before="─▷ tone"``, ``was="tone"``.
-# - ``role``, the titles, and how it is sent: ``after="──▶ event as user"``, ``now="user"``.
-# - ``cache``, the marks, and the part that the mark follows: ``after="─⚑ cache"``, ``now="rules"``.
+# - ``changed``: the lines, ``before="Hi"`` and ``after="Hello"``.
+# - ``added``: the lines and the neighbour, ``after="─▷ tone ..."`` and ``now="after `rules`"``.
+# - ``removed``: the same in the first file, ``before="─▷ tone ..."`` and ``was="after `rules`"``.
+# - ``moved``: the neighbours, ``was="first"`` and ``now="after `rules`"``. For a part that is in
+#   another message now: the messages, ``was="in `user 1`"`` and ``now="in `user 2`"``.
+# - ``renamed``: the titles or signs, and the names, ``before="─▷ tone"`` and ``was="tone"``.
+# - ``role``: the titles, and how the entry is sent, ``after="──▶ event as user"``, ``now="user"``.
+# - ``cache``: the signs, and the part before the cache mark, ``after="─⚑ cache"``, ``now="rules"``.
 #
 # The other texts are ``None`` or empty. Lines of the header are only ``changed``, ``added`` or
 # ``removed``, with their lines and no neighbours, or ``moved``, with their neighbours. A ``minor``
-# change only follows from another one, so it is not reported.
+# change only follows from another change, so it is not reported.
 #
-# The clauses of the sentence are made here by functions named ``_x_clause`` or ``_x_clauses``.
+# Functions named ``_x_clause`` or ``_x_clauses`` make the clauses of the sentence.
 #
 # The header of a file has lines such as ``model: gpt-5`` and ``dropped: user[0]/rules/style, ~60
-# tokens: ...``. The last one says what a budget drops, by its address: the turn ``user[0]``, then
-# the sections, from the outer one to the inner one. In system text an address has no turn. Of the
-# lines ``LISTED`` (hints, losses and dropped parts) a header may have several.
+# tokens: ...``. The second line says what a budget drops, by its address: first the turn
+# ``user[0]``, then the sections, from the outer one to the inner one. An address in system text has
+# no turn. A header may have more than one line of each name in ``LISTED``.
 
 LONG = 60
-"""The length of a changed line, in characters, from which its changed words follow it."""
+"""A changed line of at least this length, in characters, is followed by its changed words."""
 EXCHANGE = ("user", "assistant", "tool", "history")
 """The first words of the addresses of turns, such as ``user[0]``, that a budget drops together.
 
-An event or a grounding that is written in the prompt is dropped alone, by a line of its own. One
-that a history drops with its exchange is not recognised: it is reported as removed.
+A budget drops an event or a grounding of the prompt alone; the header has a line for it. An event
+that a history drops with its exchange has no line, so it is reported as removed.
 """
 OF_RESULTS = " result"
-"""The letters by which a ``dropped`` line is recognised whose reason is about results.
+"""Characters that are only in ``dropped`` lines whose reason is about results of tools.
 
-Of these reasons, ``4 of its results are cleared`` and ``a result is cut to 100 tokens`` leave the
-turn where it is, and ``it has no result`` is not of a budget. ``it goes with the calls or results
-it belongs to`` only follows another ``dropped`` line, which counts.
+These lines drop no turn for a budget, so they do not count. ``4 of its results are cleared`` and
+``a result is cut to 100 tokens`` leave the turn where it is. ``it has no result`` is not about a
+budget. ``it goes with the calls or results it belongs to`` follows from another ``dropped`` line,
+which counts.
 """
 NOUNS = {
     "hint": ("hint", "hints", "added", "removed"),
@@ -172,23 +183,23 @@ NOUNS = {
     "library": ("library", "libraries", "added", "removed"),
     "dropped": ("part", "parts", "dropped", "not dropped any more"),
 }
-"""By the name of a header line: its noun, the plural, and the verbs for added and removed."""
+"""For each name of header lines: the noun, its plural, the verbs for added and removed lines."""
 BUDGET_VERBS = {"removed": "dropped for the budget", "added": "not dropped any more"}
-"""By the kind of a change that a budget made: its verb."""
+"""The verb for a change that a budget makes, by the kind of the change."""
 SHORT = 60
-"""The most characters of a changed header line that is complete in the first sentence."""
+"""The maximum length of a changed header line that the sentence shows, in characters."""
 _LABEL = re.compile(r"⟦[a-z][^⟧]*⟧")
-"""The label that stands for a ``Volatile`` value in a snapshot."""
+"""The bracket of a ``Volatile`` value in a snapshot."""
 _NUMBERED = re.compile(r"^(system|developer|user|assistant|tool|event|ephemeral|history)\[[0-9]+\]")
 """The beginning of the address of a turn without an id."""
 
 
 class BudgetAddresses(NamedTuple):
-    """The addresses of what a budget drops, or of what it does not drop any more.
+    """The addresses of all that a budget drops now, or of all that it does not drop any more.
 
-    ``first_words`` are their first words: ``user`` for ``user[0]/rules/style``. ``unnumbered`` are
-    the addresses without the number of the turn, which may differ in the other prompt:
-    ``user/rules/style``.
+    ``first_words`` are the first words of the addresses: ``user`` for ``user[0]/rules/style``.
+    ``unnumbered`` are the addresses without the number of the turn, which may differ in the other
+    prompt: ``user/rules/style``.
     """
 
     addresses: frozenset[str]
@@ -197,13 +208,13 @@ class BudgetAddresses(NamedTuple):
 
 
 def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None = None) -> str:
-    """Return all changes from one file to another; empty for equal files.
+    """Return all changes from one file to another as text; empty for equal files.
 
     The first line is a summary. Then the changes follow, each below its location. A line of
     ``expected`` begins with ``-``, a line of ``actual`` with ``+``, a line of both with two blanks.
-    ``~`` begins the changed words of the two lines above, as ``[-old-]{+new+}``. ``…`` replaces
-    equal lines that are left out. A location is followed by its source line, if ``actual`` knows
-    it. ``exact`` is the token count of ``actual``; the count in its header is rounded.
+    A line with ``~`` shows the changed words of the two lines above, as ``[-old-]{+new+}``. ``…``
+    replaces equal lines. After a location follows its source line, if ``actual`` has it. ``exact``
+    is the exact token count of ``actual``; the count in its header is rounded.
 
     >>> from promptdsl.comparing.snapshot_file import FileEntry, FilePart
     >>> before, after = (
@@ -223,10 +234,10 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
 
 
 def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[str]:
-    """Yield the lines of changes; an empty line and a heading begin the changes of each location.
+    """Yield the lines of changes, for each location below an empty line and a heading.
 
-    A change that is complete in the sentence, such as another model, has no lines. ``after`` is
-    the second file: it may know the source lines of its locations.
+    A change that the sentence shows completely, such as another model, has no lines. ``after`` is
+    the second file: it may have the source lines of its locations.
     """
     source_lines = source_by_location(after)
     with_lines = [
@@ -239,7 +250,7 @@ def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[s
         location, source = " > ".join(change.location), source_lines.get(change.location)
         if change.kind == "removed" or source is None:
             return location
-        # The path is shown as by pytest: relative to the current folder, if the file is in it.
+        # As in pytest, the path is relative to the current folder if the file is in it.
         return f"{location} ({str(source).removeprefix(os.path.join(os.getcwd(), ''))})"
 
     for location, group in groupby(with_lines, key=heading):
@@ -257,7 +268,7 @@ def sentence(all_changes: Sequence[Change], exact: int | None = None) -> str:
 
 
 def _reported(all_changes: Sequence[Change]) -> list[Change]:
-    """Return the changes without the minor ones, which only follow from others."""
+    """Return the changes without the minor ones, which only follow from other changes."""
     return [change for change in all_changes if not change.minor]
 
 
@@ -279,15 +290,15 @@ def _clauses(reported: Sequence[Change], exact: int | None) -> Iterator[str]:
             name, verb = _name_and_verb(change, addresses)
             names[verb].append(f"`{name}`")
         count = _count_clause(in_messages[kind]) if kind == "changed" else ""
-        yield from (f"{_joined(some)} {verb}{count}" for verb, some in names.items())
+        yield from (f"{_joined(some_names)} {verb}{count}" for verb, some_names in names.items())
     yield from map(_cache_clause, in_messages["cache"])
     for change in in_messages["changed"]:
         before, after = map(_LABEL.findall, _texts(change))
         missing = sorted({*before}.difference(after))
         if missing:
             yield f"`{change.location[-1]}` has no {' and '.join(missing)} any more"
-    # By name of a header line, whether a clause above already shows what changed there: the line
-    # ``cache`` only lists the cache marks, and a ``dropped`` line names what is not sent.
+    # For each name of header lines, whether a clause above already shows what changed there. The
+    # line ``cache`` only lists the cache marks, and a ``dropped`` line names what is not sent.
     is_shown_above = {
         "model": True,
         "cache": bool(in_messages["cache"]),
@@ -296,9 +307,9 @@ def _clauses(reported: Sequence[Change], exact: int | None) -> Iterator[str]:
             for change in (*in_messages["removed"], *in_messages["added"])
         ),
     }
-    others = [line for line in header if not is_shown_above.get(line.location[1])]
+    other_lines = [line for line in header if not is_shown_above.get(line.location[1])]
     total = "" if exact is None else f"{exact:,}"
-    yield from _header_clauses(others, total)
+    yield from _header_clauses(other_lines, total)
     if total and not any(line.location[1] == "tokens" for line in header):
         yield f"{total} tokens now"
 
@@ -312,22 +323,22 @@ def _header_clauses(header: Sequence[Change], total: str) -> Iterator[str]:
         elif kind == "changed" and name not in LISTED:
             yield from (_changed_clause(line, total) for line in lines)
         else:
-            singular, plural, added, removed = NOUNS.get(
+            singular, plural, verb_added, verb_removed = NOUNS.get(
                 name, (f"{name} line", f"{name} lines", "added", "removed")
             )
             noun = singular if len(lines) == 1 else plural
-            verb = {"added": added, "removed": removed}.get(kind, kind)
+            verb = {"added": verb_added, "removed": verb_removed}.get(kind, kind)
             yield f"{len(lines)} {noun} {verb}"
 
 
 def _changed_clause(line: Change, total: str = "") -> str:
-    """Return a changed line of the header, before and after if that is short."""
+    """Return the clause for a changed header line: before and after, or only that it changed."""
     name = line.location[1]
     return f"{name} {_before_and_after(line, {'tokens': total}.get(name, '')) or 'changed'}"
 
 
 def _joined(all_names: Sequence[str]) -> str:
-    """Return names as a list of words, each once, and of many the first three."""
+    """Return names as one text, each name once; of more than four names only the first three."""
     names = [*dict.fromkeys(all_names)]
     if len(names) > 4:
         names[3:] = [f"{len(names) - 3} more"]
@@ -337,12 +348,12 @@ def _joined(all_names: Sequence[str]) -> str:
 
 
 def _texts(change: Change) -> tuple[str, str]:
-    """Return the lines of a change before and after; empty where it has none."""
+    """Return the lines of a change before and after; ``""`` where it has no lines."""
     return change.before or "", change.after or ""
 
 
 def _count_clause(changed: Sequence[Change]) -> str:
-    """Return how many lines changed, such as ``: 2 lines``."""
+    """Return the number of changed lines as a clause, such as ``: 2 lines``."""
     all_hunks = (hunk for change in changed for hunk in hunks_of(change))
     count = sum(max(len(hunk.removed), len(hunk.added)) for hunk in all_hunks)
     lines = "1 line" if count == 1 else f"{count} lines"
@@ -355,8 +366,8 @@ def _count_clause(changed: Sequence[Change]) -> str:
 def _name_and_verb(change: Change, addresses: Mapping[str, BudgetAddresses]) -> tuple[str, str]:
     """Return the name and the verb for the change of a message, a section or a block.
 
-    Of a message that was renamed it is the old name. The schema of an answer is renamed, too, if it
-    is only strict now, or not any more: ``answer reply`` or ``answer reply, not strict``.
+    For a renamed message, the name is the old name. If an output schema only becomes strict or not
+    strict, its title changes, too, as in ``answer reply, not strict``. Then the verb says so.
     """
     match change.kind:
         case "role":
@@ -376,8 +387,8 @@ def _name_and_verb(change: Change, addresses: Mapping[str, BudgetAddresses]) -> 
 def _addresses_by_change_kind(header: Sequence[Change]) -> dict[str, BudgetAddresses]:
     """Return what a budget drops now (``removed``), and what it does not drop any more (``added``).
 
-    The keys are the kinds of the changes in the messages. They are opposite to the kinds of the
-    changes in the header: an ``added`` header line reports a ``removed`` message or section.
+    The keys are the kinds of the changes in the messages. The kinds of the changes in the header
+    are the opposite: an ``added`` header line reports a ``removed`` message or section.
     """
     by_line_kind: dict[str, set[str]] = {"added": set(), "removed": set()}
     for line in header:
@@ -385,7 +396,7 @@ def _addresses_by_change_kind(header: Sequence[Change]) -> dict[str, BudgetAddre
         if line.location[1] == "dropped" and line.kind in by_line_kind and OF_RESULTS not in why:
             by_line_kind[line.kind].add(address.removeprefix("dropped: "))
     dropped_now = by_line_kind["added"]
-    # An address that is dropped before and after does not count.
+    # An address in both kinds of lines is still dropped: only its tokens or its reason changed.
     not_any_more = by_line_kind["removed"] - dropped_now
     return {"removed": _budget_addresses(dropped_now), "added": _budget_addresses(not_any_more)}
 
@@ -406,23 +417,23 @@ def _is_of_budget(change: Change, addresses: Mapping[str, BudgetAddresses]) -> b
     possible = addresses.get(change.kind)
     if possible is None:
         return False
-    # ``user greeting`` is the message of the turn with the id ``greeting``. In ``user 2`` it is the
-    # number of the message instead, which is no address, unless another turn has the id ``2``.
+    # ``user greeting`` is the message of the turn with the id ``greeting``. The ``2`` of ``user 2``
+    # may be a number instead of an id. Then it is no address, unless another turn has the id ``2``.
     message, *section = change.location
     word, _, id = message.partition(" ")
     if section:
         return _is_section_of_budget(section[0], word, id, possible)
-    # A turn is dropped with its whole exchange, of which the header has one line. So if one turn or
-    # a part of a history is dropped, every removed turn of a conversation counts as dropped.
+    # A budget drops a turn with all turns of its exchange, and the header has one line for them. So
+    # if a header line names a turn of a conversation, every removed turn counts as dropped.
     is_in_exchange = word in EXCHANGE and not possible.first_words.isdisjoint(EXCHANGE)
     return is_in_exchange or word in possible.first_words or id in possible.addresses
 
 
 def _is_section_of_budget(name: str, word: str, id: str, possible: BudgetAddresses) -> bool:
-    """Return whether a section is at one of the addresses, or in a section that is.
+    """Return whether the address of a section, or of a section around it, is one of ``possible``.
 
-    ``name`` is ``rules/style``, or ``rules/style, continued`` for its text after another block.
-    ``word`` and ``id`` are those of its turn.
+    ``name`` is ``rules/style``, or ``rules/style, continued`` for text of a section after a section
+    in it. ``word`` and ``id`` are the first word and the id of its turn.
     """
     path = name.partition(", ")[0].split("/")
     prefixes = ["/".join(path[:count]) for count in range(1, len(path) + 1)]
@@ -447,8 +458,8 @@ def _role_clause(change: Change) -> str:
     # Only the note differs.
     if old_without_note == new_without_note:
         return "sent in the message above it" if new.note else "sent in its own message"
-    # Only the name differs: it is sent now, or not any more. Where the id of a result is sent as
-    # another one, the title has this ``id``, and both titles are shown.
+    # Only the name differs: it is sent now, or not any more. If the new title has another ``id``,
+    # both titles are shown.
     with_new_name = attrs.evolve(old_without_note, is_named=new.is_named)
     if not new.id and with_new_name == new_without_note:
         return "sent with its name" if new.is_named else "sent without its name"
@@ -457,18 +468,18 @@ def _role_clause(change: Change) -> str:
 
 def _cache_clause(change: Change) -> str:
     """Return the clause for a cache mark: its location, and how it changed."""
-    mark = f"the cache mark after `{change.location[-1]}`"
+    cache_mark = f"the cache mark after `{change.location[-1]}`"
     if not change.after:
-        return f"{mark} removed"
+        return f"{cache_mark} removed"
     if not change.before:
-        return f"{mark} added"
+        return f"{cache_mark} added"
     if change.was != change.now:
         return f"the cache mark moved from `{change.was}` to `{change.now}`"
     if NOT_SENT in change.before and NOT_SENT not in change.after:
-        return f"{mark} sent now"
+        return f"{cache_mark} sent now"
     if NOT_SENT in change.after and NOT_SENT not in change.before:
-        return f"{mark} not sent any more"
-    return f"{mark} changed"
+        return f"{cache_mark} not sent any more"
+    return f"{cache_mark} changed"
 
 
 def _is_complete_in_sentence(change: Change) -> bool:
@@ -479,10 +490,10 @@ def _is_complete_in_sentence(change: Change) -> bool:
 
 
 def _before_and_after(change: Change, count: str = "") -> str | None:
-    """Return a header line before and after, as ``gpt-4o -> gpt-5``; ``None`` if this is long.
+    """Return a header line before and after, as ``gpt-4o -> gpt-5``; ``None`` if this is too long.
 
-    Equal words at the end are left out. ``count`` is the exact number that replaces the first word
-    of the line after.
+    Equal words at the end are left out. ``count`` is an exact number: it replaces the first word of
+    the line after, which is a rounded number.
     """
     prefix_length = len(change.location[1]) + len(": ")
     before, after = (text[prefix_length:].split(" ") for text in _texts(change))
@@ -495,7 +506,10 @@ def _before_and_after(change: Change, count: str = "") -> str | None:
 
 
 def note_of(change: Change) -> str:
-    """Return where an added, removed or moved item was and is; empty for other changes."""
+    """Return the note on an added, removed or moved item: where it was, and where it is now.
+
+    It is empty for other changes.
+    """
     match change.kind:
         case "moved":
             name = f"{change.location[1]}: " if change.location[0] == HEADER else ""
@@ -511,15 +525,15 @@ def note_of(change: Change) -> str:
 
 
 def _is_only_moved(change: Change) -> bool:
-    """Return whether a cache mark is the same at another location.
+    """Return whether a change is a cache mark with the same sign at another location.
 
-    A mark that moved and also changed has lines to show, and the sentence says that it moved.
+    It has no lines to show. A cache mark that moved and has another sign has lines.
     """
     return change.kind == "cache" and change.before == change.after
 
 
 def _diff_lines(change: Change) -> list[str]:
-    """Return the lines of a change, each with its sign, and only a few of the equal lines."""
+    """Return the lines of a change, each after ``-``, ``+`` or blanks, and few equal lines."""
     lines: list[str] = []
     for row in rows_of(change):
         match row.kind:
@@ -539,44 +553,50 @@ def _diff_lines(change: Change) -> list[str]:
 
 
 def _changed_lines(row: Row) -> Iterator[str]:
-    """Yield a changed line before and after; of a long one the changed words, of others letters."""
+    """Yield a changed line before and after, and notes on it.
+
+    The notes are the changed words of a long line, and letters that only look equal.
+    """
     yield from (f"- {row.before}", f"+ {row.after}")
     if row.words and max(len(row.before), len(row.after)) >= LONG:
         yield f"~ {_with_signs(row.words)}"
-    if letters := _other_letters(row):
-        yield f"({letters})"
+    if note := _note_on_letters(row):
+        yield f"({note})"
 
 
-def _other_letters(row: Row) -> str:
-    """Return the changed letters that only differ in their script, as these may look equal."""
+def _note_on_letters(row: Row) -> str:
+    """Return a note on changed letters of another script, because these may look equal."""
     texts = [(hunk.removed, hunk.added) for hunk in row.words] or [(row.before, row.after)]
-    letters: dict[str, None] = {}
+    notes: dict[str, None] = {}
     for before, after in texts:
         pairs = [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]
         names = [(unicodedata.name(old, ""), unicodedata.name(new, "")) for old, new in pairs]
-        # Two scripts that are known, and are not the same one.
+        # Both letters have a script, and the two scripts differ.
         are_other = all(len({_script(old), _script(new), ""}) == 3 for old, new in names)
         if are_other and len(before) == len(after):
-            letters |= dict.fromkeys(f"{new}, was {old}" for old, new in names)
-    return f"other letters: {'; '.join(letters)}" if letters else ""
+            notes |= dict.fromkeys(f"{new}, was {old}" for old, new in names)
+    return f"other letters: {'; '.join(notes)}" if notes else ""
 
 
 def _script(name: str) -> str:
-    """Return the script of a letter: "CYRILLIC" of "CYRILLIC SMALL LETTER A"; else nothing."""
+    """Return the script of a letter by its name; ``""`` if it has none.
+
+    For "CYRILLIC SMALL LETTER A" this is "CYRILLIC".
+    """
     return name.split(" ", maxsplit=1)[0] if " LETTER " in name else ""
 
 
 def _with_signs(words: Sequence[WordHunk]) -> str:
-    """Return a line with its changed words as ``[-old-]{+new+}``, and a few of the equal words."""
+    """Return a line with its changed words as ``[-old-]{+new+}``, and few of the equal words."""
     text = ""
-    for number, (equal, removed, added) in enumerate(words):
-        head = equal[:AROUND] if number else ""
-        tail = equal[-AROUND:] if removed or added else ""
-        is_short = len(equal) <= len(head) + len(tail) + 1
-        shown = equal if is_short else f"{head}…{tail}"
-        text += shown
-        if removed:
-            text += f"[-{removed}-]"
-        if added:
-            text += f"{{+{added}+}}"
+    for hunk_index, (full_text, removed_text, added_text) in enumerate(words):
+        head = full_text[:AROUND] if hunk_index else ""
+        tail = full_text[-AROUND:] if removed_text or added_text else ""
+        is_short = len(full_text) <= len(head) + len(tail) + 1
+        equal_text = full_text if is_short else f"{head}…{tail}"
+        text += equal_text
+        if removed_text:
+            text += f"[-{removed_text}-]"
+        if added_text:
+            text += f"{{+{added_text}+}}"
     return text

@@ -1,4 +1,7 @@
-"""A request of a page without content: known keys and words, numbers and ids of sections stay."""
+"""Removes the content from a request of a page: only known keys and words, numbers and ids stay.
+
+Of ids, only the ids of sections stay. Read :func:`without_content` first.
+"""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +13,7 @@ from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import JsonDict
 
 _PREFIX = ("shared", "read_from_cache", "before", "after", "minimum", "dropped", "extends")
-"""The keys of a prefix report that say nothing of the content."""
+"""The keys of a prefix report that have no content."""
 _KEYS_TEXT = """
 assumed at block budget cache content depth digest dropped end error_type form format free inner
 inputs is_error kind known label layer libraries limit losses message messages method model
@@ -18,7 +21,7 @@ outline output parts priority provider range reserve role savings sent settings 
 tokens tool_choice tools total type typical used value what
 """
 _KEYS = frozenset(_KEYS_TEXT.split())
-"""The keys of a record that stay, but for the names of its settings."""
+"""The keys of a record that stay; ``_setting_names`` has the names of settings that stay."""
 _WORDS_TEXT = """
 a adds after_system also and answer any append assistant assumed attachments audio author auto
 base before before_user but by cache call called chat checklist clear cleared code content
@@ -36,7 +39,7 @@ user user_action usually validation validation_error value video volatile whole 
 written x xml
 """
 _WORDS = frozenset(_WORDS_TEXT.split())
-"""The words that the package itself writes into these values."""
+"""The words that promptdsl itself writes into a record."""
 _RUN = re.compile(r"[^\W\d]+")
 _DIGITS = re.compile(r"\d{7}")
 _SECTION = re.compile(r"section ('?)[A-Za-z_][A-Za-z0-9_.-]*\1\Z")
@@ -46,13 +49,13 @@ _ENCODING = re.compile(r"\b[a-z]?[0-9a-z]{1,4}k_base\b")
 
 
 def without_content(row: JsonDict) -> JsonDict:
-    """Return a request without texts, names, ids and files; an error has no words."""
+    """Return a request without texts, names, ids and files; an error has no text."""
     record, prefix, error = row["record"], row["prefix"], row["error"]
     return {
         **row,
         "id": None,
         "at": row["at"] if _TIME.match(row["at"] or "") else None,
-        "record": None if record is None else _bare(record),
+        "record": None if record is None else _bare_record(record),
         "prefix": None if prefix is None else {name: prefix[name] for name in _PREFIX},
         "changes": None,
         "targets": {},
@@ -61,32 +64,33 @@ def without_content(row: JsonDict) -> JsonDict:
     }
 
 
-def _bare(record: JsonDict) -> JsonDict:
-    bare: JsonDict = PromptRecord.from_dict(record).without_content().to_dict()
-    settings: Mapping[str, Any] = bare.get("settings") or {}
+def _bare_record(record: JsonDict) -> JsonDict:
+    """Return a record without content."""
+    record_data: JsonDict = PromptRecord.from_dict(record).without_content().to_dict()
+    settings: Mapping[str, Any] = record_data.get("settings") or {}
     names = _setting_names()
     return {
-        **_known({**bare, "settings": {}, "model": {}}),
+        **_known_only({**record_data, "settings": {}, "model": {}}),
         "format": "1.1",
         "digest": None,
         "libraries": [],
-        "model": _model(bare.get("model") or {}),
+        "model": _model(record_data.get("model") or {}),
         "settings": {key: _setting(settings[key]) for key in settings if key in names},
     }
 
 
-def _known(value: Any) -> Any:  # Any: JSON data
-    """Return JSON data with its known keys and words; another text is empty."""
-    if is_mapping(value):
-        row: Mapping[str, Any] = value
-        return {key: _known(part) for key, part in row.items() if key in _KEYS}
-    if is_list(value):
-        return [_known(part) for part in value]
-    return _word(value) if isinstance(value, str) else value
+def _known_only(json_value: Any) -> Any:  # Any: JSON data
+    """Return JSON data with only its known keys; a text with other words becomes empty."""
+    if is_mapping(json_value):
+        row: Mapping[str, Any] = json_value
+        return {key: _known_only(child) for key, child in row.items() if key in _KEYS}
+    if is_list(json_value):
+        return [_known_only(child) for child in json_value]
+    return _word(json_value) if isinstance(json_value, str) else json_value
 
 
 def _word(text: str) -> str:
-    """Return a text that the package itself writes, or the id of a section; else an empty text."""
+    """Return a text if promptdsl itself writes it or it names a section; else ``""``."""
     if _SECTION.match(text):
         return text
     runs = _RUN.findall(_ENCODING.sub("", text).lower())
@@ -96,11 +100,11 @@ def _word(text: str) -> str:
 
 def _setting(row: JsonDict) -> JsonDict:
     layer = _LAYER.match(str(row.get("layer", "")))
-    return {"value": _known(row.get("value")), "layer": layer[0] if layer else ""}
+    return {"value": _known_only(row.get("value")), "layer": layer[0] if layer else ""}
 
 
 def _model(facts: Mapping[str, Any]) -> JsonDict:
-    """Return the target, if its provider and its model are known here."""
+    """Return the target; provider and model only if promptdsl has facts about them."""
     provider, model = facts.get("provider"), facts.get("model")
     if not isinstance(provider, str) or provider not in provider_names():
         return {"provider": None, "model": None, "known": False}

@@ -1,6 +1,7 @@
-"""The data of a page: prompts and their requests as JSON, in which equal values stand once.
+"""The data of a page: prompts and their requests as JSON, in which equal values occur once.
 
-Finding equal values comes first; then the data.
+The first part finds equal values. The second part makes the data: read :func:`page_data` first,
+then :func:`request_rows`, which makes the data of one request.
 """
 
 import base64
@@ -30,30 +31,32 @@ from promptdsl.page.prompts import (
     request_of,
 )
 
-# JSON data in which equal values stand once. Two requests of an agent have most messages, spans and
-# rows in common, so a page with them is much smaller.
+# JSON data in which equal values occur once. Two requests of an agent have most messages, spans and
+# rows in common, so this makes a page much smaller.
 
 MARK = "~"
-"""The beginning of a reference: ``"~7"`` is value 7. A text that begins with it has it twice."""
+"""The beginning of a reference: ``"~7"`` is value 7. A text that begins with ``~`` gets another."""
 NUMBER = "~n"
-"""The beginning of a number that JavaScript would write otherwise, such as 1.0 or 1e-05."""
+"""The beginning of a number that JavaScript writes in another way, such as 1.0 or 1e-05."""
 TEXT = "~t"
-"""The beginning of a text in parts: ``"~t7"`` is all texts of list 7, one after the other."""
+"""The beginning of a text in pieces: ``"~t7"`` is all texts of list 7, one after the other."""
 OBJECT = "~o"
-"""The beginning of an object with keys that JavaScript would move: ``"~o7"`` has the keys and
-values of list 7, which begins with the list of the keys."""
+"""The beginning of an object with keys whose order JavaScript changes: ``"~o7"``.
+
+List 7 has the list of the keys, and then the values.
+"""
 LONG = 40
-"""A value whose ``repr`` has this many characters, or more, is written once."""
+"""A value whose ``repr`` has at least this many characters is written once."""
 EXACT = 2**53
-"""JavaScript rounds integers of this size, or more."""
+"""JavaScript rounds integers of at least this size."""
 PART = 500
-"""A part of a long text ends with the first line that ends after this many characters."""
+"""A piece of a long text ends with the first line that ends after this many characters."""
 _MOVED = re.compile(r"(?:0|[1-9][0-9]{0,9})\Z")
-"""A key that JavaScript takes for an index: it stands before the other keys."""
+"""A key that JavaScript takes for an index, and moves before the other keys."""
 
 
 class SharedValues:
-    """A list of values, each once, and the references to them.
+    """A list of values, in which each value occurs once, and the references to the values.
 
     >>> shared = SharedValues()
     >>> shared.of({"text": "a" * 50, "also": "a" * 50, "short": "~"})
@@ -64,15 +67,15 @@ class SharedValues:
 
     def __init__(self) -> None:
         self.values: list[object] = []
-        self._numbers: dict[str, int] = {}
-        """The number of each value, by its ``repr``, in which 1, 1.0 and True differ."""
+        self._indices: dict[str, int] = {}
+        """The index of each value by its ``repr``, in which 1, 1.0 and True differ."""
         self._texts: dict[str, object] = {}
-        """What stands for each long text."""
-        self._known: dict[int, tuple[object, object]] = {}
-        """Each object that was seen, by its id, and what stands for it."""
+        """The reference to each long text."""
+        self._references: dict[int, tuple[object, object]] = {}
+        """Each object that was seen, with what replaces it, by the ``id()`` of the object."""
 
     def of(self, value: Any) -> Any:  # Any: JSON data, or bytes
-        """Return what stands for a value: a reference if it is long, else the value."""
+        """Return what replaces a value: a reference if the value is long, else the value."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, int | float):
@@ -81,54 +84,58 @@ class SharedValues:
             return self._text(base64.b64encode(value).decode())
         if not (is_mapping(value) or is_list(value)):
             return value
-        known = self._known.get(id(value))
-        if known is None:
-            known = (value, self._container(value))
-            self._known[id(value)] = known  # it keeps the object, so that its id stays its own
-        return known[1]
+        reference = self._references.get(id(value))
+        if reference is None:
+            reference = (value, self._container(value))
+            self._references[id(value)] = (
+                reference  # the object stays alive, so that no other gets its id()
+            )
+        return reference[1]
 
-    def parts(self, row: Mapping[str, Any]) -> dict[str, object]:  # Any: JSON data
-        """Return a row with what stands for each of its values.
+    def shared_row(self, row: Mapping[str, Any]) -> dict[str, object]:  # Any: JSON data
+        """Return a row in which references replace the long values.
 
-        After this, objects are no longer recognised by their id: the caller may let go of those of
-        this row, and new objects may get their ids.
+        After this, no object is recognised by its ``id()`` any more: the objects of this row may be
+        deleted, and new objects may get the same ``id()``.
         """
-        parts = {key: self.of(value) for key, value in row.items()}
-        self._known.clear()
-        return parts
+        shared_row = {key: self.of(value) for key, value in row.items()}
+        self._references.clear()
+        return shared_row
 
     def _text(self, text: str) -> object:
+        """Return what replaces a text: a reference if the text is long."""
         if len(text) + 2 < LONG:
             return _escaped(text)
         if text not in self._texts:
-            parts = [*_lines(text)] if len(text) > 2 * PART else [text]
-            if len(parts) > 1:
-                number = self._number([self._text(part) for part in parts])
-                self._texts[text] = f"{TEXT}{number}"
+            pieces = [*_lines(text)] if len(text) > 2 * PART else [text]
+            if len(pieces) > 1:
+                index = self._index_of([self._text(piece) for piece in pieces])
+                self._texts[text] = f"{TEXT}{index}"
             else:
-                self._texts[text] = f"{MARK}{self._number(_escaped(text))}"
+                self._texts[text] = f"{MARK}{self._index_of(_escaped(text))}"
         return self._texts[text]
 
     def _container(self, value: Any) -> object:
+        """Return what replaces an object or a list: a reference if it is long."""
         if not is_mapping(value):
-            return self._reference([self.of(part) for part in value])
+            return self._reference([self.of(child) for child in value])
         pairs: Mapping[str, object] = value
-        row = {str(key): self.of(part) for key, part in pairs.items()}
+        row = {str(key): self.of(child) for key, child in pairs.items()}
         if any(_MOVED.match(key) for key in row):
-            return f"{OBJECT}{self._number([[*row], *row.values()])}"
+            return f"{OBJECT}{self._index_of([[*row], *row.values()])}"
         return self._reference(row)
 
     def _reference(self, value: object) -> object:
         text = repr(value)
-        return value if len(text) < LONG else f"{MARK}{self._number(value, text)}"
+        return value if len(text) < LONG else f"{MARK}{self._index_of(value, text)}"
 
-    def _number(self, value: object, text: str | None = None) -> int:
-        """Return the number of a value, which is added if it is new."""
+    def _index_of(self, value: object, text: str | None = None) -> int:
+        """Return the index of a value; a new value is added to the list."""
         key = repr(value) if text is None else text
-        number = self._numbers.setdefault(key, len(self.values))
-        if number == len(self.values):
+        index = self._indices.setdefault(key, len(self.values))
+        if index == len(self.values):
             self.values.append(value)
-        return number
+        return index
 
 
 def _escaped(text: str) -> str:
@@ -143,7 +150,7 @@ def _is_exact(number: float) -> bool:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield the parts of a text: lines of together 500 characters or more, but for the last."""
+    """Yield the pieces of a text: lines that together have at least ``PART`` characters."""
     start = 0
     while len(text) - start > PART:
         end = text.find("\n", start + PART) + 1
@@ -155,16 +162,15 @@ def _lines(text: str) -> Iterator[str]:
         yield text[start:]
 
 
-# The data of a page. Its JSON schema is ``page.schema.json`` in this package. A page has no other
-# input.
+# The data of a page, which is all that a page shows. Its JSON schema is in ``page.schema.json``.
 
 FORMAT = "promptdsl.page/1"
 BUDGETS = 16
-"""The number of budgets at which a prompt with a budget is rendered, in addition to its own."""
+"""The number of other budgets with which a prompt that has a budget is rendered again."""
 LOCATION = (
     "address", "role", "entry", "start", "end", "message", "block", "inner", "fence", "cache",
 )  # fmt: skip
-"""The fields of a location that a page has; the text is in the payload."""
+"""The fields of a location that a page has; the payload has the text."""
 
 
 @public_api
@@ -175,13 +181,14 @@ def page_data(
     content: bool = True,
     **options: Any,  # Any: options of render()
 ) -> JsonDict:
-    """Return the data of a page that shows targets; :func:`page_html` makes the page of it.
+    """Return the data of a page that shows targets; :func:`page_html` makes the page from it.
 
-    A target is a prompt, which is rendered with ``options``; a :class:`Rendered`, a
-    :class:`PromptRecord`, an entry of a log or an exception; a :class:`PromptLog`; or a
-    :class:`PagePrompt`, which has a name and several of them. ``models`` are names of models and
-    providers: for each, the payload of each request is shown. ``price`` is the price of a million
-    tokens, and of a million cached tokens. Without ``content`` there is no text, name, id and file.
+    A target is one request: a prompt, which is rendered with ``options``, a :class:`Rendered`, a
+    :class:`PromptRecord`, an entry of a log, or an exception. It may also be many requests: a
+    :class:`PromptLog`, or a :class:`PagePrompt`, which has a name. ``models`` are names of models
+    and providers: the page shows the payloads of each request for all of these. ``price`` is the
+    price of a million tokens, and of a million cached tokens. Without ``content`` the data has no
+    texts, names, ids and files.
 
     >>> from promptdsl import System
     >>> from promptdsl.page import page_data
@@ -202,12 +209,12 @@ def made_page(
     content: bool,
     **options: Any,
 ) -> tuple[JsonDict, list[str]]:
-    """Return the data of a page, and a line for each request that could not be made."""
+    """Return the data of a page, and a line for each request with an error."""
     if isinstance(models, str):
         fix = f"write models=[{shown(models)}]"
         raise OptionError("models is a string, not a list of names", fix=fix, at=(author(),))
     if models and not content:
-        what = "a payload has content, and this page has none"
+        what = "payloads have content, but this page must have none"
         raise OptionError(what, fix="leave out models, or content=False", at=(author(),))
     rows = ((prompt, request_rows(prompt, models, options)) for prompt in prompts_of(targets))
     return page_of_rows(rows, price=price, content=content)
@@ -221,23 +228,23 @@ def page_of_rows(
 ) -> tuple[JsonDict, list[str]]:
     """Return the data of a page of prompts with rows, and a line for each row with an error.
 
-    The rows of a prompt are those of :func:`request_rows`; none is changed.
+    The rows of a prompt are those of :func:`request_rows`. They are not changed.
     """
     shared = SharedValues()
     prompts: list[JsonDict] = []
     errors: list[str] = []
-    for number, (prompt, rows) in enumerate(prompt_rows, 1):
+    for prompt_number, (prompt, rows) in enumerate(prompt_rows, 1):
         requests: list[JsonDict] = []
         head: JsonDict = {"name": prompt.title, "inputs": prompt.inputs_name}
         if not content:
-            head = {"name": f"prompt {number}", "inputs": None}
+            head = {"name": f"prompt {prompt_number}", "inputs": None}
         for row in rows:
             if row["error"]:
                 errors.append(f"{prompt.title}: {row['error']['what']}")
-            shown_row = {key: row[key] for key in row if key not in ("figures", "side")}
+            page_row = {key: row[key] for key in row if key not in ("figures", "side")}
             if not content:
-                shown_row = without_content(shown_row)
-            requests.append({**shared.parts(shown_row), "figures": row["figures"]})
+                page_row = without_content(page_row)
+            requests.append({**shared.shared_row(page_row), "figures": row["figures"]})
         prompts.append({**head, "requests": requests})
     data: JsonDict = {
         "format": FORMAT,
@@ -250,13 +257,13 @@ def page_of_rows(
 
 
 def _price(price: Sequence[float]) -> JsonDict:
-    """Return the price of a million tokens; cached ones cost as much if only one is given."""
+    """Return the price of a million tokens; with one number, cached tokens cost the same."""
     is_number = all(
-        isinstance(part, int | float) and 0 <= part < inf  # pyright: ignore[reportUnnecessaryIsInstance]
-        for part in price
+        isinstance(number, int | float) and 0 <= number < inf  # pyright: ignore[reportUnnecessaryIsInstance]
+        for number in price
     )
     if len(price) not in (1, 2) or not is_number:
-        fix = "give the price of a million tokens, and that of a million cached tokens"
+        fix = "give the price of a million tokens, and the price of a million cached tokens"
         raise OptionError(f"the price {shown(price)} is not one or two numbers", fix=fix)
     return {"input": price[0], "cached": price[-1]}
 
@@ -266,23 +273,24 @@ def request_rows(
     models: Sequence[str],
     options: Mapping[str, Any],  # Any: options of render()
 ) -> Iterator[JsonDict]:
-    """Yield the data of each request; each is compared with the one before it.
+    """Yield the data of each request of a prompt, compared with the request before it.
 
-    In addition to what a page has, a row has ``side``: the request as a side of diffs.
+    A row has everything that a page has, and also ``side``: the request as an argument of
+    :func:`diff`.
     """
     # The last request that could be rendered; at first, the snapshot of the prompt.
     before: PageRequest | None = None
     if prompt.before is not None:
         before = FromSnapshot(prompt.before)
-    for number, part in enumerate(prompt.requests):
-        request = request_of(part, options)
+    for index, target in enumerate(prompt.requests):
+        request = request_of(target, options)
         record: PromptRecord | None = None
         try:
             record = request.record(prompt.inputs)
-        except Exception as error:  # such as that of an author's counter
+        except Exception as error:  # such as the error of an author's counter
             request = FromError(error)
         row: JsonDict = {
-            "key": str(number),
+            "key": str(index),
             "at": request.at,
             "id": request.id,
             "error": request.error,
@@ -293,30 +301,30 @@ def request_rows(
             "targets": {},
         }
         if record is not None:
-            row["record"] = data = record.to_dict()
-            row["fits"] = _budget_rows(request, data.get("budget"))
-            row["targets"] = _target_rows(request, data, models)
+            row["record"] = record_data = record.to_dict()
+            row["fits"] = _budget_rows(request, record_data.get("budget"))
+            row["targets"] = _target_rows(request, record_data, models)
         if before is not None:
             row |= _compared(before, request)
-        row["figures"] = _figures(row["record"] or {}, row["prefix"])
+        row["figures"] = _token_numbers(row["record"] or {}, row["prefix"])
         row["side"] = request.side
         yield row
         if request.rendered is not None:
             before = request
 
 
-def _figures(record: JsonDict, prefix: JsonDict | None) -> JsonDict:
-    """Return the tokens of a request by what a cache did with them, and those that were dropped."""
+def _token_numbers(record: JsonDict, prefix: JsonDict | None) -> JsonDict:
+    """Return numbers of tokens of a request: all, from the cache, equal before, and dropped."""
     total = (record.get("tokens") or {"total": 0})["total"]
     report = prefix or {"read_from_cache": 0, "shared": 0, "before": None, "minimum": 0}
     cached = min(report["read_from_cache"], total)
-    # The tokens equal to the request before: at least those of the cache, at most all.
+    # The tokens that the request before begins with, too: at least the cached tokens, at most all.
     equal = min(max(report["shared"], cached), total)
     return {
         "total": total,
         "cached": cached,
         "same": equal - cached,  # equal, but not served by the cache
-        "dropped": sum(part.get("tokens", 0) for part in record.get("dropped", ())),
+        "dropped": sum(dropped_part.get("tokens", 0) for dropped_part in record.get("dropped", ())),
         "before": report["before"],
         "minimum": report["minimum"],
     }
@@ -336,51 +344,53 @@ def _compared(before: PageRequest, request: PageRequest) -> JsonDict:
 
 
 def _drop_line(first: JsonDict | None) -> None:
-    """Remove the line of a difference, which is not a line of the author.
+    """Remove the source line of a difference: it is not a line of the author.
 
-    The request is a record that was rendered again, so its nodes were made in this package.
+    A record was rendered again here, so lines of promptdsl made its nodes.
     """
     if first is not None:
         first.pop("source", None)
 
 
 def _budget_rows(request: PageRequest, budget: JsonDict | None) -> list[JsonDict]:
-    """Return what is sent and dropped within other budgets, from the least to all of the prompt.
+    """Return what is sent and dropped with other budgets, from the smallest to one for everything.
 
-    Only a prompt with a budget has rows, because it can be rendered again.
+    Only a prompt with a budget has rows; a render or a record cannot be rendered again.
     """
     rendered = request.rendered
     if budget is None or rendered is None or not isinstance(request, FromPrompt):
         return []
     reserve: int = budget["reserve"]
-    # A budget of one token is too small for nearly every prompt: the error has the least budget.
+    # One token is too small for nearly every prompt: the error says the smallest budget.
     try:
-        least = request.at_budget(reserve + 1).tokens.total
+        minimum = request.at_budget(reserve + 1).tokens.total
     except BudgetError as error:
-        least = error.required
+        minimum = error.required
     except Exception:  # the prompt can be rendered once, not again
         return []
-    everything = budget["used"] + sum(part.tokens for part in rendered.dropped)
-    step = max(everything - least, 0) / (BUDGETS - 1)
-    budgets = {round(least + step * number) + reserve for number in range(BUDGETS)}
-    rows = (_budget_row(request, number) for number in sorted({*budgets, budget["limit"]}))
+    everything = budget["used"] + sum(dropped_part.tokens for dropped_part in rendered.dropped)
+    step = max(everything - minimum, 0) / (BUDGETS - 1)
+    budgets = {round(minimum + step * index) + reserve for index in range(BUDGETS)}
+    rows = (_budget_row(request, index) for index in sorted({*budgets, budget["limit"]}))
     return [row for row in rows if row is not None]
 
 
 def _budget_row(request: FromPrompt, budget: int) -> JsonDict | None:
-    """Return what is sent within a budget, ``None`` if the prompt cannot be rendered again."""
+    """Return what is sent with a budget; ``None`` if the prompt cannot be rendered again."""
     try:
         rendered = request.at_budget(budget)
     except BudgetError:
         return {"budget": budget, "tokens": None, "dropped": []}
     except Exception:
         return None
-    dropped = [{"what": part.what, "path": part.path} for part in rendered.dropped]
+    dropped = [
+        {"what": dropped_part.what, "path": dropped_part.path} for dropped_part in rendered.dropped
+    ]
     return {"budget": budget, "tokens": rendered.tokens.total, "dropped": dropped}
 
 
 def _target_rows(request: PageRequest, record: JsonDict, models: Sequence[str]) -> JsonDict:
-    """Return the rows of a request by target: its own target if it is known, then each model."""
+    """Return the rows of a request by target: first its own target, then each of ``models``."""
     rows: JsonDict = {}
     rendered = request.rendered
     if request.is_rendered_here and rendered is not None and rendered.facts.provider:
@@ -393,7 +403,7 @@ def _target_rows(request: PageRequest, record: JsonDict, models: Sequence[str]) 
 
 
 def _target_row(request: PageRequest, target: str) -> JsonDict:
-    """Return what is sent of a request to another target."""
+    """Return what another target gets of a request."""
     rendered = request.rendered_for(target)
     return _sent_row(rendered, rendered.record().to_dict())
 
@@ -407,12 +417,12 @@ def _row_or_error(make_row: Callable[[], JsonDict]) -> JsonDict:
 
 
 def _sent_row(rendered: Rendered, record: JsonDict) -> JsonDict:
-    """Return a payload, the locations of the blocks in it, and what its record loses and drops."""
+    """Return a payload, the locations of the blocks in it, and what is lost and dropped."""
     locations = [
-        {name: value for name in LOCATION if (value := getattr(location, name)) not in (None, "")}
+        {name: field for name in LOCATION if (field := getattr(location, name)) not in (None, "")}
         for location in rendered.locations()
     ]
-    payload = rendered._payload()  # a page shows losses, it does not warn
+    payload = rendered._payload()  # without a warning, as the page shows the losses
     return {
         "payload": payload,
         "api": _api(rendered),
@@ -427,10 +437,10 @@ def _sent_row(rendered: Rendered, record: JsonDict) -> JsonDict:
 
 
 def _api(rendered: Rendered) -> JsonDict:
-    """Return the format, the provider and the model that a payload is for.
+    """Return the format, the provider and the model of a payload.
 
-    A payload may have a key ``config``, as the SDK takes it. Without the SDK, the keys ``lifted``
-    move from there to the top, and the others under the key ``options``.
+    A payload for an SDK may have a key ``config``. In a request without the SDK, the keys
+    ``lifted`` move from there to the top, and the other keys move below the key ``options``.
     """
     wire, service = rendered.facts.wire, services().get(rendered.facts.wire.provider_format)
     row: JsonDict = {
@@ -446,13 +456,13 @@ def _api(rendered: Rendered) -> JsonDict:
 
 
 def _bytes_in(payload: JsonDict) -> Iterator[list[str | int]]:
-    """Yield the address of each value of a payload that is bytes, which JSON has as base64."""
-    waiting: list[tuple[list[str | int], object]] = [([], payload)]
-    while waiting:
-        address, value = waiting.pop()
-        if isinstance(value, bytes | bytearray):
+    """Yield the address of each value of a payload that is bytes; the page has it as base64."""
+    unvisited: list[tuple[list[str | int], object]] = [([], payload)]
+    while unvisited:
+        address, child = unvisited.pop()
+        if isinstance(child, bytes | bytearray):
             yield address
-        elif is_mapping(value):
-            waiting += [([*address, key], part) for key, part in value.items()]
-        elif is_list(value):
-            waiting += [([*address, number], part) for number, part in enumerate(value)]
+        elif is_mapping(child):
+            unvisited += [([*address, key], member) for key, member in child.items()]
+        elif is_list(child):
+            unvisited += [([*address, index], member) for index, member in enumerate(child)]

@@ -1,4 +1,7 @@
-"""The file of a page: its data, its style and its modules joined; it loads nothing."""
+"""The file of a page: its data, its style and its scripts in one; it loads nothing.
+
+Read :func:`page_html` first.
+"""
 
 import json
 import os
@@ -14,7 +17,7 @@ from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.page.data import made_page
 
 BEGINNING = "<!doctype html>\n<!-- a page of promptdsl -->\n"
-"""How each page begins: a file that begins so may be written over."""
+"""The beginning of each page: a file that begins with it may be overwritten."""
 PAGE = """\
 <html lang="en">
 <head>
@@ -34,7 +37,7 @@ PAGE = """\
 </html>
 """
 BATCH = 100_000
-"""From how many characters on values are in a script of their own."""
+"""Values with together at least this many characters are one script."""
 MODULES = (
     "values",
     "dom",
@@ -48,7 +51,7 @@ MODULES = (
     "tabs",
     "app",
 )
-"""The modules of the page, from the ground up: a module imports only modules before it."""
+"""The modules of the page; each imports only modules before it."""
 _IMPORT = re.compile(r'^import \{(.*?)\} from "\./(\w+)\.js";', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 
@@ -62,11 +65,11 @@ def write_page(
     content: bool = True,
     **options: Any,  # Any: options of render()
 ) -> list[str]:
-    """Write a page that shows targets to a file, and return a line for each that failed.
+    """Write a page that shows targets to a file, and return a line for each request with an error.
 
-    The arguments are those of :func:`page_data`. A new file is for its owner alone (mode 0600).
-    Raises what :func:`page_data` raises, :class:`DataError` for a file with other content than a
-    page, and :class:`OSError`.
+    The arguments are those of :func:`page_data`. Only its owner can read a new file (mode 0600).
+    Raises what :func:`page_data` raises, :class:`DataError` for a file that has other content than
+    a page, and :class:`OSError` if the file cannot be written.
 
     >>> from tempfile import mkdtemp
     >>> from promptdsl import System
@@ -86,7 +89,7 @@ def page_html(data: Mapping[str, Any]) -> str:  # Any: JSON data
 
 
 def live_page_html(title: str) -> str:
-    """Return the page of the live preview: without data, which it asks its server for.
+    """Return the page of the live preview. It has no data: it asks its server for them.
 
     >>> from promptdsl.page import live_page_html
     >>> "<title>support.py</title>" in live_page_html("support.py")
@@ -97,6 +100,7 @@ def live_page_html(title: str) -> str:
 
 
 def _html(title: str, data: Mapping[str, Any], modules: Sequence[str], *rules: str) -> str:
+    """Return the text of a page; ``rules`` are added to its policy."""
     folder = Path(__file__).parent
     style = f"\n{(folder / 'page.css').read_text('utf-8')}"
     script = f"\n{_joined({name: _module(folder, name) for name in modules})}"
@@ -111,7 +115,7 @@ def _html(title: str, data: Mapping[str, Any], modules: Sequence[str], *rules: s
 
 
 def is_page(text: str) -> bool:
-    """Return whether a text is that of a page."""
+    """Return whether a text is a page of promptdsl."""
     return text.startswith(BEGINNING)
 
 
@@ -120,7 +124,7 @@ def _module(folder: Path, name: str) -> str:
 
 
 def _joined(modules: Mapping[str, str]) -> str:
-    """Return modules as one script: each is a function that returns what it exports."""
+    """Return modules as one script: each becomes a function that returns what it exports."""
     return '"use strict";\n' + "\n".join(
         f"const {name}_js = (() => {{\n{_as_function(text)}}})();" for name, text in modules.items()
     )
@@ -137,23 +141,24 @@ def _without_export(match: re.Match[str]) -> str:
 
 
 def _value_scripts(values: Sequence[object]) -> Iterator[str]:
-    """Yield scripts with the values: each is small, so that the page reads what it needs."""
-    for first, texts in _batches(_json(value) for value in values):
-        data = _escaped(f"[{','.join(texts)}]")
-        yield f'<script type="application/json" class="values" data-first="{first}">{data}</script>'
+    """Yield scripts with the values. Each is small, so that the page parses only what it needs."""
+    for first_index, texts in _batches(_json(shared_value) for shared_value in values):
+        text = _escaped(f"[{','.join(texts)}]")
+        attributes = f'type="application/json" class="values" data-first="{first_index}"'
+        yield f"<script {attributes}>{text}</script>"
 
 
 def _batches(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield texts of together 100,000 characters or more, with the number of the first."""
-    first, batch, size = 0, list[str](), 0
+    """Yield texts with together at least ``BATCH`` characters, with the index of the first."""
+    first_index, batch, size = 0, list[str](), 0
     for text in texts:
         batch.append(text)
         size += len(text)
         if size >= BATCH:
-            yield first, batch
-            first, batch, size = first + len(batch), [], 0
+            yield first_index, batch
+            first_index, batch, size = first_index + len(batch), [], 0
     if batch:
-        yield first, batch
+        yield first_index, batch
 
 
 def _in_script(data: object) -> str:
@@ -162,10 +167,10 @@ def _in_script(data: object) -> str:
 
 def _json(data: object) -> str:
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    # Otherwise it has a half of a surrogate pair.
+    # UTF-8 cannot write half of a surrogate pair, so then all characters are escaped.
     return text if is_valid_unicode(text) else json.dumps(data, separators=(",", ":"))
 
 
 def _escaped(text: str) -> str:
-    """Return JSON that no reader of HTML takes for a tag, or for the end of the script."""
+    """Return JSON in which HTML has no tag, and no end of the script."""
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

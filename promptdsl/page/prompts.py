@@ -1,4 +1,7 @@
-"""What a page shows: prompts, and the requests of each."""
+"""What a page shows: prompts, and the requests of each prompt.
+
+Read :class:`PagePrompt` first, then :class:`PageRequest`. :func:`request_of` makes the requests.
+"""
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,17 +37,18 @@ from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import author, public_api
 
 Shown: TypeAlias = Node | Prompt | Rendered | PromptRecord | LogEntry | BaseException
-"""What a page shows as a request; an error is a request that could not be made."""
+"""What a page shows as a request; an exception is a request that could not be made."""
 AROUND = 3
-"""The lines of code that are shown before and after the line of an error."""
+"""The number of lines of code that a page shows before and after the line of an error."""
 
 
 @attrs.frozen
 class PagePrompt:
-    """A prompt of a page: its name, its requests in order, and the arguments it was made with.
+    """A prompt of a page: its name, its requests in order, and its ``inputs``.
 
-    ``inputs_name`` is the name of these arguments, which the page shows after that of the prompt.
-    The first request is compared with the snapshot ``before``, which is not shown.
+    ``inputs`` are the arguments of the function that made the prompt. ``inputs_name`` is the name
+    of these arguments; the page shows it after the name of the prompt. The first request is
+    compared with the snapshot ``before``; the page does not show that snapshot.
 
     >>> from promptdsl import System
     >>> from promptdsl.page import PagePrompt
@@ -60,14 +64,15 @@ class PagePrompt:
 
     @property
     def title(self) -> str:
-        """The name of the prompt, followed by that of its arguments, if they have one."""
+        """The name of the prompt, then the name of its arguments, if they have one."""
         return self.name if self.inputs_name is None else f"{self.name} ({self.inputs_name})"
 
 
 class PageRequest:
-    """A request of a page; the subclasses know where it comes from.
+    """A request of a page; each subclass is for requests from one origin.
 
-    ``rendered`` is the render of it, ``None`` where it could not be made: then ``error`` says why.
+    ``rendered`` is the render of the request. It is ``None`` if the request has an ``error``, and
+    for a record that cannot be rendered again. ``at`` and ``id`` are those in a log.
     """
 
     at: str | None = None
@@ -75,19 +80,19 @@ class PageRequest:
     error: JsonDict | None = None
     rendered: Rendered | None = None
     is_rendered_here = False
-    """Whether the page renders it itself, so that its payload is the one that is sent."""
+    """Whether the payload of ``rendered`` is what is sent: a record was sent by an older render."""
 
     @cached_property
     def side(self) -> ComparedRender | PromptFile | None:
-        """The render, or a snapshot of it, as a side of diffs."""
+        """The request as an argument of :func:`diff`; ``None`` if there is no render."""
         return None if self.rendered is None else ComparedRender(self.rendered)
 
     def record(self, inputs: Mapping[str, object] | None) -> PromptRecord | None:
-        """Return the record of the request."""
+        """Return the record of the request; ``None`` if there is no render."""
         return None if self.rendered is None else self.rendered.record(inputs)
 
     def rendered_for(self, target: str) -> Rendered:
-        """Return the request for another model or provider."""
+        """Return the render of the request for another model or provider."""
         raise NotImplementedError
 
 
@@ -105,16 +110,16 @@ class FromPrompt(PageRequest):
             self.error = error_data(error)
 
     def rendered_for(self, target: str) -> Rendered:
-        """Return the prompt for another target, with the other options of the page."""
+        """Return the render of the prompt for another target; the other options stay the same."""
         return self._render({**self._options, "provider": None, "model": None, **named(target)})
 
     def at_budget(self, budget: int) -> Rendered:
-        """Return the prompt within another budget."""
+        """Return the render of the prompt with another budget."""
         return self._render({**self._options, "budget": budget})
 
 
 class FromRendered(PageRequest):
-    """A request that was rendered by the caller, for its own target."""
+    """A request that the caller rendered, for one target."""
 
     is_rendered_here = True
 
@@ -122,22 +127,22 @@ class FromRendered(PageRequest):
         self.rendered = self._rendered = rendered
 
     def rendered_for(self, target: str) -> Rendered:
-        """Return the render for another provider, or for its own model."""
+        """Return the render for another provider, or the same render for its model."""
         if target == self._rendered.facts.model:
             return self._rendered
         if target in provider_names():
             return self._rendered.for_target(named(target)["provider"])
-        what = f"a rendered prompt is for {self._rendered.facts.model or 'no model'}"
+        what = f"this rendered prompt is only for {self._rendered.facts.model or 'no model'}"
         raise OptionError(what, fix=f"give the prompt itself to see it for {target}")
 
 
 class FromRecord(PageRequest):
-    """A request of the past, as its record has it."""
+    """A request of the past, from its record."""
 
     def __init__(self, record: PromptRecord) -> None:
         self._record = record
         if record.to_dict()["content"]:
-            # Its target may not be known here, or a key is missing: the record is shown then, too.
+            # The target may be unknown here, or a key may be missing. The record is shown anyway.
             with suppress(Exception):
                 self.rendered = record_rendered(record)
 
@@ -147,14 +152,14 @@ class FromRecord(PageRequest):
         return self._record
 
     def rendered_for(self, target: str) -> Rendered:
-        """Return the messages of the record for another target."""
+        """Return the render of the messages of the record for another target."""
         prompt = self._record.prompt
         options = {"tool_choice": prompt.tool_choice, "hints": False, **named(target)}
         return rendered_prompt(prompt, options)
 
 
 class FromSnapshot(PageRequest):
-    """A request of which only a snapshot is left: others are compared with it."""
+    """A request that has only a snapshot, for the comparison with the next request."""
 
     def __init__(self, snapshot: PromptFile) -> None:
         self._snapshot = snapshot
@@ -173,9 +178,9 @@ class FromError(PageRequest):
 
 
 def request_of(request: Shown, options: Mapping[str, Any]) -> PageRequest:  # Any: render options
-    """Return the request that an argument stands for.
+    """Return the request for an argument.
 
-    Raises :class:`OptionError` for an object that is none of :data:`Shown`.
+    Raises :class:`OptionError` for an object that is not one of :data:`Shown`.
     """
     match request:
         case Node() | Prompt():
@@ -201,7 +206,7 @@ def request_of(request: Shown, options: Mapping[str, Any]) -> PageRequest:  # An
 
 
 def prompts_of(targets: Iterable[object]) -> list[PagePrompt]:
-    """Return the prompts of the targets; a log has one for each name of its entries."""
+    """Return the prompts of the targets; a log has a prompt for each name of its entries."""
     prompts: list[PagePrompt] = []
     for number, target in enumerate(targets, 1):
         if isinstance(target, PagePrompt):
@@ -209,7 +214,7 @@ def prompts_of(targets: Iterable[object]) -> list[PagePrompt]:
         elif isinstance(target, PromptLog):
             prompts += prompts_of_entries(target.read())
         else:
-            request: Any = target  # its class is checked when the request is made
+            request: Any = target  # ``request_of`` checks its class
             prompts.append(PagePrompt(f"prompt {number}", (request,)))
     return prompts
 
@@ -221,11 +226,11 @@ def prompts_of_inputs(
     *,
     name: str | None = None,
 ) -> list[PagePrompt]:
-    """Return a prompt of a page for each of the inputs of a function: it is called with them.
+    """Call a function with each of the inputs, and return a prompt of a page for each call.
 
-    ``inputs`` are a mapping from names to arguments, or a function that returns one; ``name`` is
-    that of the prompts, by default that of the function. A call that fails raises nothing: the page
-    shows its error. Raises what :func:`promptdsl.batch.named_inputs` raises.
+    ``inputs`` are a mapping from names to arguments, or a function that returns one. ``name`` is
+    the name of the prompts, by default the name of the function. If a call fails, the page shows
+    its error. Raises what :func:`promptdsl.batch.named_inputs` raises.
 
     >>> from promptdsl import Timeline, User
     >>> from promptdsl.page import prompts_of_inputs
@@ -250,18 +255,18 @@ def _prompt_of_case(function: Callable[..., Any], case: NamedInputs, name: str) 
 def prompts_of_entries(entries: Iterable[LogEntry]) -> list[PagePrompt]:
     """Return a prompt for each name of the entries of a log."""
     by_name: dict[str, list[LogEntry]] = {}
-    for entry in entries:
-        by_name.setdefault(entry.name or "without a name", []).append(entry)
+    for log_entry in entries:
+        by_name.setdefault(log_entry.name or "without a name", []).append(log_entry)
     return [PagePrompt(name, tuple(requests)) for name, requests in by_name.items()]
 
 
 def named(target: str) -> dict[str, Any]:  # Any: options of a render
-    """Return the option of a render that a name stands for: the provider, or the model."""
+    """Return the option of a render for a target: ``provider`` or ``model``, with its name."""
     return {"provider" if target in provider_names() else "model": target}
 
 
 def error_data(error: BaseException) -> JsonDict:
-    """Return an error as data: what is wrong, the fix, the lines, and the code around the first."""
+    """Return an error as JSON data: what is wrong, the fix, its lines, and code at the first."""
     if isinstance(error, PromptError):
         template = [getattr(error, "template_line", None)]
         at = [line for line in (*template, *error.at) if line is not None]
@@ -280,11 +285,11 @@ def error_data(error: BaseException) -> JsonDict:
 
 
 def _code_around(location: str) -> list[JsonDict]:
-    """Return the lines of code around a line, with their numbers; none of a file that is gone."""
+    """Return the lines of code around a line, with their numbers; empty for a missing file."""
     import linecache
 
     file, _, digits = location.rpartition(":")
-    number = int(digits) if digits.isdecimal() else 0
+    line_number = int(digits) if digits.isdecimal() else 0
     lines = linecache.getlines(file)
-    first, last = max(number - AROUND, 1), min(number + AROUND, len(lines))
+    first, last = max(line_number - AROUND, 1), min(line_number + AROUND, len(lines))
     return [{"line": n, "text": lines[n - 1].rstrip("\n")} for n in range(first, last + 1)]

@@ -1,7 +1,9 @@
-"""The live preview: a page that follows each save of a prompt's code.
+"""The live preview: a page that shows a prompt again after each save of its code.
 
 Read ``server``, ``session``, ``keepers``, ``nursery`` and ``child`` in this order. Only ``child``
-runs code of users.
+runs code of users. It runs in another process: the *child*. On Linux a *nursery*, a process that
+has loaded promptdsl already, forks the child. A *keeper* is the part of the server that starts and
+ends the child. ``frames`` has the messages between the processes.
 """
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports

@@ -1,7 +1,7 @@
-"""What is checked before a preview answers: the packages of its extra, and who asks.
+"""Checks before a preview answers: that its packages are installed, and who sends a request.
 
-Only this machine may ask, from the page itself, with the token. Starlette is imported with the
-first request, so that this module can be read without the extra.
+A request must come from this machine, from the page itself, and with the token. Starlette is
+imported with the first request, so that this module can be imported without the extra.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ PACKAGES = ("starlette", "uvicorn", "watchfiles")
 """The packages of the extra ``preview``."""
 TOKEN_HEADER = "x-promptdsl-token"
 USUAL_PORT = 80
-"""The port that a browser leaves out."""
+"""The port that a browser does not write into an address."""
 PATHS: Mapping[str, str] = {"/": "GET", "/states": "GET", "/choices": "POST"}
-"""What can be asked for, and how. The page at ``/`` holds nothing: it needs no token."""
+"""The paths of requests, each with its method. ``/`` needs no token: the page has no data."""
 HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
     "x-content-type-options": "nosniff",
@@ -30,7 +30,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-"""The headers of each response, unless it has its own."""
+"""The headers of each response that does not have its own."""
 OTHER_PORT = """\
 <!doctype html><html lang="en"><meta charset="utf-8"><title>Another port</title>
 <h1>This preview is at port {port}</h1>
@@ -42,7 +42,7 @@ could ask like this. Use the same port at both ends of a tunnel:</p>
 
 
 def check_packages() -> None:
-    """Raise :class:`PromptError`, with the extra that installs it, for a missing package.
+    """Raise :class:`PromptError` for a missing package; the error names the extra to install.
 
     >>> from promptdsl.preview import check_packages
     >>> check_packages()
@@ -71,14 +71,14 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers: list[tuple[bytes, bytes]] = [*message.get("headers", [])]
                 names = {name for name, _ in headers}
-                more = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
-                message["headers"] = headers + [row for row in more if row[0] not in names]
+                defaults = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
+                message["headers"] = headers + [row for row in defaults if row[0] not in names]
             await send(message)
 
         await (refusal or self._app)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: "Scope") -> "Response | None":
-        """Return what is answered instead, ``None`` for a request of the page."""
+        """Return the response that refuses a request; ``None`` for a request of the page."""
         from starlette.datastructures import Headers
 
         headers = Headers(scope=scope)
@@ -87,10 +87,10 @@ class Guard:
             return self._refused_host(hosts)
         origins = headers.getlist("origin")
         if any(origin not in [f"http://{host}" for host in self._hosts] for origin in origins):
-            return refused(403, "a page of another origin asks")
+            return refused(403, "the request is from a page of another origin")
         path: str = scope["path"]
         if scope["type"] != "http" or path not in PATHS:
-            return refused(404, "there is nothing here")
+            return refused(404, "the preview has no such path")
         method: Any = scope["method"]
         if method != PATHS[path]:
             return refused(405, f"only {PATHS[path]} is allowed", allow=PATHS[path])
@@ -104,6 +104,7 @@ class Guard:
         return None
 
     def _refused_host(self, hosts: list[str]) -> "Response":
+        """Return the response for a wrong host: for another port, a page that explains it."""
         name = hosts[0].rpartition(":")[0] or hosts[0] if len(hosts) == 1 else ""
         if name not in ("127.0.0.1", "localhost"):
             return refused(403, "the host is not this machine")

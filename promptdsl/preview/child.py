@@ -1,4 +1,7 @@
-"""A child: it runs the code of the prompts of one save, and answers until the next one."""
+"""The child: a process that runs the code of one save, and answers questions until the next save.
+
+Read :func:`run_child` first.
+"""
 
 import ctypes
 import json
@@ -32,15 +35,15 @@ from promptdsl.preview.frames import (
 )
 
 PARENT_DIES = 1
-"""The number of ``PR_SET_PDEATHSIG`` of Linux."""
+"""The value of ``PR_SET_PDEATHSIG`` on Linux."""
 
 
 @attrs.frozen
 class LoadedPrompts:
-    """The prompts of a save, and how each is rendered.
+    """The prompts of a save, and how they are rendered.
 
-    ``options`` are those of :func:`promptdsl.render`; ``models`` are names of models and providers
-    whose payloads are shown; ``price`` is that of :func:`promptdsl.page.page_data`.
+    ``options`` are those of :func:`promptdsl.render`. The page shows the payloads for ``models``,
+    names of models and providers. ``price`` is that of :func:`promptdsl.page.page_data`.
     """
 
     prompts: Sequence[PagePrompt]
@@ -50,11 +53,14 @@ class LoadedPrompts:
 
 
 LoadPrompts: TypeAlias = Callable[[JsonDict], AbstractContextManager[LoadedPrompts]]
-"""A function that runs the code of prompts; they can be rendered until its context ends."""
+"""A function that runs the code of prompts. They can be rendered until its context ends."""
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process when its parent dies, where Linux does so; else its pipe ends first."""
+    """On Linux, let the system end this process when its parent dies.
+
+    On other systems, the process ends when its pipe ends.
+    """
     if not sys.platform.startswith("linux"):
         return
     ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
@@ -63,9 +69,9 @@ def end_with_parent(parent: int) -> None:
 
 
 def run_child(load: LoadPrompts) -> NoReturn:
-    """Answer the questions at standard input at standard output; what code prints is an error.
+    """Answer questions: they come from standard input, the answers go to standard output.
 
-    The process ends with its input.
+    What the code of prompts prints goes to standard error. The process ends when its input ends.
     """
     questions, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -88,7 +94,7 @@ def run_child(load: LoadPrompts) -> NoReturn:
     code = 1
     try:
         _answer_all(load, frames, answers)
-    except BaseException as error:  # such as a KeyboardInterrupt of the code
+    except BaseException as error:  # such as a KeyboardInterrupt in the code
         sys.excepthook(type(error), error, error.__traceback__)
     finally:
         _flush()
@@ -96,6 +102,7 @@ def run_child(load: LoadPrompts) -> NoReturn:
 
 
 def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -> None:
+    """Load the prompts of a job, and answer each question about them."""
     kind, content = frames.get()
     assert kind == START, kind
     job: JsonDict = json.loads(content)
@@ -103,13 +110,13 @@ def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -
     files = FilesRead(job["roots"])
     before: JsonDict = {"prompt": None, "snapshots": []}
     cpu = 0.0
-    with load(job["arguments"]) as loaded:
+    with load(job["arguments"]) as prompts_of_save:
         while True:
             kind, content = frames.get()
             if kind == BEFORE:
                 before = json.loads(content)
             elif kind == QUESTION:
-                answer = _answer(loaded, json.loads(content), before)
+                answer = _answer(prompts_of_save, json.loads(content), before)
                 answer.header["files"] = files.to_dict()
                 answer.header["cpu"] = time.process_time() - cpu
                 cpu = time.process_time()
@@ -121,10 +128,15 @@ def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -
 
 
 def _flush() -> None:
+    """Write what the code has printed so far."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (AttributeError, OSError, ValueError):  # code may have closed or replaced it
+        except (
+            AttributeError,
+            OSError,
+            ValueError,
+        ):  # the code may have closed or replaced the stream
             continue
 
 
@@ -135,10 +147,10 @@ class _Answer:
     snapshot: bytes = b""
 
 
-def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answer:
-    """Return the page of the prompt that was chosen, as it was chosen, or why there is none."""
-    began = time.perf_counter()
-    names = [prompt.title for prompt in loaded.prompts]
+def _answer(prompts_of_save: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answer:
+    """Return the page of the prompt that a reader chose, or an error in the header."""
+    start = time.perf_counter()
+    names = [prompt.title for prompt in prompts_of_save.prompts]
     chosen_name = choices["prompt"] or next(iter(names), "")
     header: JsonDict = {"names": names, "providers": [*provider_names()], "error": None}
     header |= {"prompt": chosen_name, "digest": None, "seconds": 0.0}
@@ -146,9 +158,9 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
         what = f"there is no prompt {chosen_name!r}" if chosen_name else "there is no prompt"
         header["error"] = {"what": what, "fix": "choose another one", "at": [], "code": []}
         return _Answer(header)
-    prompt = loaded.prompts[names.index(chosen_name)]
-    options = {**loaded.options, **_chosen(choices)}
-    models = [*dict.fromkeys([*loaded.models, *choices["targets"]])]
+    prompt = prompts_of_save.prompts[names.index(chosen_name)]
+    options = {**prompts_of_save.options, **_chosen(choices)}
+    models = [*dict.fromkeys([*prompts_of_save.models, *choices["targets"]])]
     snapshot = b""
     rows: Iterable[JsonDict] = request_rows(prompt, models, options)
     if len(prompt.requests) == 1:
@@ -164,16 +176,22 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
     page = b""
     if header["error"] is None:
         nothing: Iterable[JsonDict] = ()
-        prompt_rows = [(other, rows if other is prompt else nothing) for other in loaded.prompts]
-        page = _json(page_of_rows(prompt_rows, price=loaded.price, content=True)[0])
-    header["seconds"] = time.perf_counter() - began
+        prompt_rows = [
+            (page_prompt, rows if page_prompt is prompt else nothing)
+            for page_prompt in prompts_of_save.prompts
+        ]
+        page = _json(page_of_rows(prompt_rows, price=prompts_of_save.price, content=True)[0])
+    header["seconds"] = time.perf_counter() - start
     return _Answer(header, page, snapshot)
 
 
-def _snapshot(side: ComparedRender) -> bytes:
-    """Return the snapshot of a render that a later one is compared with, if it can be written."""
+def _snapshot(compared: ComparedRender) -> bytes:
+    """Return the snapshot of a render, as JSON, for the comparison with a later render.
+
+    It is empty if the snapshot cannot be written.
+    """
     try:
-        text = serialise(side.file)
+        text = serialise(compared.file)
         parse(text)
     except PromptError:
         return b""
@@ -181,7 +199,7 @@ def _snapshot(side: ComparedRender) -> bytes:
 
 
 def _chosen(choices: JsonDict) -> dict[str, Any]:  # Any: options of render()
-    """Return the options of a render that a reader chose on the page."""
+    """Return the options of a render for what a reader chose on the page."""
     options: dict[str, Any] = {}
     if choices["budget"] is not None:
         options["budget"] = choices["budget"]
@@ -196,9 +214,9 @@ def _row(
     options: Mapping[str, Any],  # Any: options of render()
     snapshots: Sequence[tuple[str, str]],
 ) -> JsonDict:
-    """Return the request of a prompt, compared with the last snapshot that differs from it.
+    """Return the request of a prompt, compared with the newest snapshot that differs from it.
 
-    A snapshot is a digest and a text.
+    ``snapshots`` are pairs of a digest and a text, the newest first.
     """
     if not snapshots:
         return [*request_rows(prompt, models, options)][-1]
@@ -212,5 +230,5 @@ def _row(
 
 
 def _json(data: object) -> bytes:
-    """Return JSON on one line; it has no half of a surrogate pair, which UTF-8 cannot write."""
+    """Return JSON on one line, with ASCII only: UTF-8 cannot write half of a surrogate pair."""
     return json.dumps(data, separators=(",", ":")).encode()

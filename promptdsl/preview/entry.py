@@ -1,4 +1,4 @@
-"""The program of the other processes of a preview: the nursery, and a child without one."""
+"""The program of the other processes of a preview: a nursery, or a child without a nursery."""
 
 import os
 import sys
@@ -7,13 +7,13 @@ from promptdsl.preview.child import LoadPrompts, end_with_parent, run_child
 
 
 def run_process(load: LoadPrompts) -> None:
-    """Run what the first argument names: ``nursery``, or ``cold``, a child that nobody forked.
+    """Run what the first argument of the command names: ``nursery``, or ``cold`` for a child.
 
-    ``load`` runs the code of prompts. The process ends with its standard input.
+    ``load`` runs the code of prompts. The process ends when its standard input ends.
     """
     if sys.argv[1:] == ["cold"]:
         end_with_parent(os.getppid())
         run_child(load)
-    from promptdsl.preview.nursery import run_nursery  # it needs fork()
+    from promptdsl.preview.nursery import run_nursery  # only systems with fork() can import it
 
     run_nursery(load)

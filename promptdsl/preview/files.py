@@ -1,4 +1,7 @@
-"""The files that the code of a prompt reads, and the watch over them and their folders."""
+"""Finds the files that the code of a prompt reads, and watches them for changes.
+
+:class:`FilesRead` is for the child, :class:`Watched` for the server.
+"""
 
 import asyncio
 import os
@@ -13,22 +16,22 @@ from typing import Any, TypeAlias
 from promptdsl.batch import is_installed
 from promptdsl.foundation.json import JsonDict
 
-# The files that the code of a prompt reads, and how each was when it was read.
+# The files that the code of a prompt reads, each with its signature when it was read.
 
 Signature: TypeAlias = list[int] | None
-"""The time, the size and the inode of a file; ``None`` of a missing one."""
+"""The time, the size and the inode of a file; ``None`` for a missing file."""
 
 OTHERS = frozenset(
     ("site-packages", "dist-packages", "__pycache__", ".git", ".hg", ".venv", "venv")
 )
 """Folders whose files are not watched."""
 PROJECT = (".git", "pyproject.toml", "setup.py", "setup.cfg")
-"""What is in the folder of a project."""
+"""The names by which the folder of a project is recognised."""
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 def signature(path: str) -> Signature:
-    """Return what changes when a file changes."""
+    """Return the signature of a file: it changes when the file changes."""
     try:
         stat = os.stat(path)
     except (OSError, ValueError):
@@ -48,7 +51,10 @@ def project_folder(folder: str) -> str:
 
 
 def is_watched(path: str, roots: Sequence[str]) -> bool:
-    """Return whether a file is one of a project: not of Python, of a package, or of this one."""
+    """Return whether a file is in one of the folders ``roots``, and belongs to the project.
+
+    Files of Python, of installed packages and of promptdsl do not.
+    """
     if path.startswith(PACKAGE) or path.endswith(".pyc") or is_installed(path):
         return False
     folders = [os.path.join(root, "") for root in roots]
@@ -57,96 +63,107 @@ def is_watched(path: str, roots: Sequence[str]) -> bool:
 
 
 class FilesRead:
-    """The files below the folders ``roots`` that this process reads from now on.
+    """Notes the files below the folders ``roots`` that this process reads from now on.
 
-    It hears of each file that Python opens. A file that the process itself writes is not in it: a
-    cache would be rendered again for ever. What an extension opens by itself is not heard of.
+    Python reports each file that it opens. A file that the process itself writes is left out: a
+    cache would cause a render again and again. Files that an extension opens without Python are not
+    noted.
     """
 
     def __init__(self, roots: Iterable[str]) -> None:
         self._roots = [*roots]
         self._read: dict[str, Signature] = {}
-        self._written: set[str] = set()
+        self._written_paths: set[str] = set()
         self._modules = {*sys.modules}
         sys.addaudithook(self._note)
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:  # Any: of any event
-        with suppress(TypeError, ValueError, OSError):  # an event of another shape; no folder
+        """Note a file of an audit event of Python: it was opened or renamed."""
+        with suppress(
+            TypeError, ValueError, OSError
+        ):  # other arguments than expected, or no folder
             if event == "os.rename":
-                self._written.add(os.path.abspath(os.fsdecode(arguments[1])))
+                self._written_paths.add(os.path.abspath(os.fsdecode(arguments[1])))
             elif event == "open":
                 self._note_open(arguments[0], arguments[2])
 
     def _note_open(self, name: Any, flags: int) -> None:  # Any: a path, or a descriptor
+        """Note a file that was opened, by whether it was opened to read or to write."""
         if isinstance(name, int):
             return
         path = os.path.abspath(os.fsdecode(name))
         if flags & (os.O_WRONLY | os.O_RDWR):
-            self._written.add(path)
+            self._written_paths.add(path)
             return
         if path.endswith(".pyc"):
-            path = source_from_cache(path)  # Python does not open the module itself
+            path = source_from_cache(path)  # Python does not open the source of the module then
         if path not in self._read and is_watched(path, self._roots):
             self._read[path] = signature(path)
 
     def to_dict(self) -> JsonDict:
-        """Return the signature of each file when it was opened, also those of loaded modules."""
+        """Return the signature of each file when it was opened; imported modules are included."""
         for name, module in [*sys.modules.items()]:
             if name in self._modules or not isinstance(module, ModuleType):  # pyright: ignore[reportUnnecessaryIsInstance]
                 continue
             file = vars(module).get("__file__")
             if isinstance(file, str) and is_watched(path := os.path.abspath(file), self._roots):
                 self._read.setdefault(path, signature(path))
-        return {path: self._read[path] for path in sorted({*self._read} - self._written)}
+        return {path: self._read[path] for path in sorted({*self._read} - self._written_paths)}
 
 
-# Watches the files that a prompt was made of, by the folders that they are in.
+# Watching the files that a prompt was made from, by their folders.
 
 DEBOUNCE, STEP = 50, 10
-"""The milliseconds in which changes are taken together at most, and at least."""
+"""The maximum and the minimum time, in milliseconds, in which changes count as one."""
 LOOK = 250
-"""The milliseconds after which files are looked at anyway: a change may have come too early."""
+"""The time, in milliseconds, after which files are checked without a change of their folders.
+
+A file may change before its folder is watched.
+"""
 PAUSE = 0.2
-"""The seconds until folders that cannot be watched are tried again."""
+"""The time, in seconds, after which folders that cannot be watched are tried again."""
 
 
 class Watched:
-    """The files of the newest render, each with its signature before that render read it."""
+    """Watches the files of the newest render; each has its signature before the render read it."""
 
     def __init__(self, files: Iterable[str], roots: Iterable[str]) -> None:
         self.last = 0.0
-        """When the last change was seen, on the clock of ``time.monotonic``."""
+        """The time of the last change, by ``time.monotonic``."""
         self._always, self._roots = [*files], [*roots]
         self._files: dict[str, Signature] = {path: signature(path) for path in self._always}
         self._at_begin = dict(self._files)
         self._is_complete = True
-        self._added: set[str] = set()
-        """Files that were new after an error: each renders once, as the code may write it."""
+        self._new_after_error: set[str] = set()
+        """Files that were new after an error. Each causes one render, as the code may write it."""
         self._again = asyncio.Event()
 
     def begin(self) -> None:
-        """Note how the files are now: a render begins, and reads them after this."""
+        """Note the signatures of the files: call this before a render, which then reads them."""
         self._at_begin = {path: signature(path) for path in self._files}
         self._files = dict(self._at_begin)
 
     def read(self, files: Mapping[str, Signature], *, is_complete: bool) -> bool:
-        """Note what a render read, and return whether some of it was changed since then.
+        """Note the files that a render read, and return whether one of them has changed since.
 
-        After an error a render read less: then the files before it stay.
+        A render with an error has not read all files, so the earlier files are watched, too.
         """
         folders = self._folders()
-        known = {path: self._at_begin.get(path, of_child) for path, of_child in files.items()}
-        stay = self._always if is_complete else self._at_begin
-        self._files = {path: self._at_begin.get(path) for path in stay} | known
+        new_signatures = {
+            path: self._at_begin.get(path, child_signature)
+            for path, child_signature in files.items()
+        }
+        paths_to_keep = self._always if is_complete else self._at_begin
+        self._files = {path: self._at_begin.get(path) for path in paths_to_keep} | new_signatures
         self._is_complete = is_complete
         if is_complete:
-            self._added.clear()
+            self._new_after_error.clear()
         if folders != self._folders():
             self._again.set()
         return self._is_changed()
 
     async def changes(self) -> AsyncIterator[None]:
-        """Yield whenever a file is not as it was read."""
+        """Yield each time a file has changed since it was read."""
         from watchfiles import (  # its types name trio, which may be missing
             Change,
             awatch,  # pyright: ignore[reportUnknownVariableType]
@@ -167,14 +184,14 @@ class Watched:
                     yield_on_timeout=True,
                     ignore_permission_denied=True,
                 ):
-                    added = [path for kind, path in events if kind == Change.added]
-                    is_new = self._has_new(added)
+                    added_paths = [path for kind, path in events if kind == Change.added]
+                    is_new = self._has_new(added_paths)
                     if self._is_changed() or is_new:
                         yield None
                     if folders != self._folders():
                         break
             except (OSError, UnicodeError, ExceptionGroup):
-                # A folder was removed just now, or has a file whose name is no UTF-8.
+                # A folder was just removed, or has a file whose name is not UTF-8.
                 await asyncio.sleep(PAUSE)
                 if self._is_changed():
                     yield None
@@ -183,16 +200,16 @@ class Watched:
         return sorted({*self._roots, *(_existing_folder(path) for path in self._files)})
 
     def _has_new(self, paths: Iterable[str]) -> bool:
-        """Return whether a file is new after an error: it may be what was missing."""
+        """Return whether a file is new after an error: the file may have been missing."""
         if self._is_complete:
             return False
         new = {path for path in paths if os.path.isfile(path) and is_watched(path, self._roots)}
-        new -= self._added | {*self._files}
-        self._added |= new
+        new -= self._new_after_error | {*self._files}
+        self._new_after_error |= new
         return bool(new)
 
     def _is_changed(self) -> bool:
-        """Return whether a file changed, and note how all are now."""
+        """Return whether a file changed, and note the new signatures."""
         now = {path: signature(path) for path in self._files}
         is_changed = now != self._files
         if is_changed:
@@ -202,7 +219,7 @@ class Watched:
 
 
 def _existing_folder(path: str) -> str:
-    """Return the folder of a file, or the next one above it that is there."""
+    """Return the folder of a file, or the nearest folder above it that exists."""
     folder = os.path.dirname(path)
     while not os.path.isdir(folder) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)

@@ -1,6 +1,7 @@
-"""Frames on a pipe: a kind, a length and that many bytes. Nothing on a pipe is code.
+"""Frames: the messages on the pipes between the processes of a preview.
 
-The limits of what a child prints come last.
+A frame is a kind, a length, and so many bytes. Nobody runs what is in a frame as code. The limit of
+what a child prints comes last.
 """
 
 import asyncio
@@ -9,27 +10,30 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TypeAlias
 
-# Frames on a pipe: a kind, a length and that many bytes. Nothing on a pipe is code.
+# Frames: their kinds, and how they are written and read.
 
 HEAD = Struct(">cI")
 """One byte for the kind, four for the number of bytes that follow."""
 CHUNK = 1 << 20
-"""The bytes that are read from a pipe at once."""
+"""The maximum number of bytes that are read from a pipe at once."""
 LARGEST = 1 << 30
-"""The bytes of a frame at most; one that is larger is none."""
+"""The maximum number of bytes in a frame; a larger length means that the pipe is broken."""
 
 START, BEFORE, QUESTION, KILL = b"S", b"B", b"Q", b"K"
-"""What a server sends: the job, two earlier snapshots, a question; to the nursery: an end."""
+"""The kinds of frames that the server sends: a job, earlier snapshots, a question.
+
+``KILL`` is for the nursery: it ends the child.
+"""
 ANSWER, PAGE, SNAPSHOT = b"A", b"D", b"T"
-"""What a child sends: an answer as JSON, after the page and the snapshot that belong to it."""
+"""The kinds of frames that a child sends: an answer as JSON, after its page and its snapshot."""
 OUTPUT, ENDED, BORN = b"O", b"E", b"P"
-"""What its keeper adds: what the child printed, its exit code, the id of its process."""
+"""The kinds of frames about a child: what it printed, its exit code, the id of its process."""
 BROKEN = b""
 """The kind of a frame that is too large."""
 OF_CHILDREN = (ANSWER, PAGE, SNAPSHOT)
 
 Frame: TypeAlias = tuple[bytes, bytes]
-"""A kind and its content."""
+"""The kind of a frame, and its content."""
 
 
 def frame(kind: bytes, content: bytes = b"") -> bytes:
@@ -38,13 +42,13 @@ def frame(kind: bytes, content: bytes = b"") -> bytes:
 
 
 class FrameBuffer:
-    """Bytes of a pipe, from which frames are taken when they are complete."""
+    """Collects the bytes of a pipe until a frame is complete."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
 
     def add(self, content: bytes) -> Iterator[Frame]:
-        """Add bytes, and yield the frames that are complete now."""
+        """Add bytes, and yield the frames that are complete with them."""
         self._bytes += content
         while len(self._bytes) >= HEAD.size:
             kind, size = HEAD.unpack_from(self._bytes)
@@ -60,7 +64,7 @@ class FrameBuffer:
 
 
 def read_frame(descriptor: int) -> Frame | None:
-    """Return the next frame of a pipe, ``None`` at its end."""
+    """Return the next frame of a pipe; ``None`` at the end of the pipe."""
     head = _read(descriptor, HEAD.size)
     if head is None:
         return None
@@ -70,13 +74,14 @@ def read_frame(descriptor: int) -> Frame | None:
 
 
 def _read(descriptor: int, size: int) -> bytes | None:
-    parts = bytearray()
-    while len(parts) < size:
-        part = os.read(descriptor, min(size - len(parts), CHUNK))
-        if not part:
+    """Return so many bytes of a pipe; ``None`` if it ends before."""
+    content = bytearray()
+    while len(content) < size:
+        piece = os.read(descriptor, min(size - len(content), CHUNK))
+        if not piece:
             return None
-        parts += part
-    return bytes(parts)
+        content += piece
+    return bytes(content)
 
 
 def write_frame(descriptor: int, kind: bytes, content: bytes = b"") -> None:
@@ -87,7 +92,7 @@ def write_frame(descriptor: int, kind: bytes, content: bytes = b"") -> None:
 
 
 async def next_frame(reader: asyncio.StreamReader) -> Frame | None:
-    """Return the next frame of a stream, ``None`` at its end."""
+    """Return the next frame of a stream; ``None`` at the end of the stream."""
     try:
         kind, size = HEAD.unpack(await reader.readexactly(HEAD.size))
         if size > LARGEST:
@@ -97,20 +102,20 @@ async def next_frame(reader: asyncio.StreamReader) -> Frame | None:
         return None
 
 
-# The limits of what a child prints.
+# The limit of what a child prints.
 
 SHOWN = 64 * 1024
-"""The bytes of output that are shown; what comes after them is read and dropped."""
+"""The maximum number of bytes of output on the page. Further output is read, but not shown."""
 
 
 class PrintedText:
-    """What a child prints, up to 64 kB."""
+    """Cuts what a child prints to 64 kB."""
 
     def __init__(self) -> None:
-        self._left = SHOWN
+        self._free_bytes = SHOWN
 
     def cut(self, content: bytes) -> bytes:
-        """Return as much of some output as is still shown."""
-        shown = content[: self._left]
-        self._left -= len(shown)
-        return shown
+        """Return the beginning of some output that the page still shows."""
+        start = content[: self._free_bytes]
+        self._free_bytes -= len(start)
+        return start

@@ -1,4 +1,8 @@
-"""Keepers start children, pass frames on, and end them: by a nursery, or each as a new process."""
+"""Keepers start children, pass frames to and from them, and end them.
+
+A :class:`NurseryKeeper` forks children from a nursery. A :class:`ColdKeeper` starts a new process
+for each child.
+"""
 
 import asyncio
 import os
@@ -24,16 +28,16 @@ from promptdsl.preview.frames import (
 )
 
 NURSERY_DIED = b"nursery"
-"""What ``ENDED`` has instead of an exit code when the nursery died, and the child with it."""
+"""The content of ``ENDED`` if the nursery died, and the child with it, instead of an exit code."""
 
 
 def can_fork() -> bool:
-    """Return whether children can be forked: on Linux; elsewhere libraries do not survive it."""
+    """Return whether children can be forked: on Linux. On other systems libraries may crash."""
     return sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
 
 
 class Keeper(ABC):
-    """Keeps one child at a time. ``command`` starts the other processes."""
+    """Has one child at a time. ``command`` starts the other processes."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
@@ -41,11 +45,11 @@ class Keeper(ABC):
 
     @abstractmethod
     async def start(self, job: bytes) -> None:
-        """Start a child with a job; there is none now."""
+        """Start a child with a job; the last child must have ended."""
 
     @abstractmethod
     async def receive(self) -> Frame:
-        """Return the next frame of the child; the last one is ``ENDED``."""
+        """Return the next frame of the child; the last frame is ``ENDED``."""
 
     @abstractmethod
     def kill(self) -> None:
@@ -55,7 +59,9 @@ class Keeper(ABC):
         """Send a frame to the child."""
         assert self._process is not None
         assert self._process.stdin is not None
-        with suppress(ConnectionError, RuntimeError):  # it is dead: its end is reported
+        with suppress(
+            ConnectionError, RuntimeError
+        ):  # the process is dead, and ``receive`` reports that
             self._process.stdin.write(frame(kind, content))
 
     async def close(self) -> None:
@@ -65,13 +71,14 @@ class Keeper(ABC):
             await self._process.wait()
 
     async def _open(self, mode: str, output: int | None) -> asyncio.subprocess.Process:
+        """Start a process, and connect it with pipes."""
         process = await asyncio.create_subprocess_exec(
             *self._command,
             mode,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=output,
-            start_new_session=True,  # Ctrl-C ends the server, which ends the others
+            start_new_session=True,  # Ctrl-C ends only the server, which ends the others
             limit=CHUNK,
         )
         self._process = process
@@ -79,19 +86,22 @@ class Keeper(ABC):
 
 
 class NurseryKeeper(Keeper):
-    """Children are forked from a nursery, which is started again when it died."""
+    """Forks children from a nursery; a nursery that died is started again."""
 
     _pid = 0
-    """The process of the child; 0 if there is none."""
+    """The id of the process of the child; 0 if there is no child."""
     _is_dead = False
-    """Whether the nursery died before there was a child."""
+    """Whether the nursery died before it forked the child."""
 
     async def open(self) -> None:
-        """Start the nursery, before there is a job for it."""
+        """Start the nursery, so that it is ready before the first job."""
         await self._open("nursery", None)
 
     async def start(self, job: bytes) -> None:
-        """Start a child with a job, when the nursery is warm: its time is not that of the code."""
+        """Start a child with a job, and wait until the nursery has forked it.
+
+        So the time that the nursery needs to load does not count as time of the code.
+        """
         if self._process is None or self._process.returncode is not None:
             await self.open()
         self._pid = 0
@@ -106,22 +116,23 @@ class NurseryKeeper(Keeper):
         return await self._next()
 
     async def _next(self) -> Frame:
+        """Return the next frame of the nursery; if the nursery died, end the child."""
         process = self._process
         assert process is not None
         assert process.stdout is not None
-        content = await next_frame(process.stdout)
-        if content is None:
+        received = await next_frame(process.stdout)
+        if received is None:
             self._kill_child()
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
             return ENDED, NURSERY_DIED
-        kind, part = content
+        kind, body = received
         if kind == BORN:
-            self._pid = int(part)
+            self._pid = int(body)
         if kind == ENDED:
             self._pid = 0
-        return content
+        return received
 
     def kill(self) -> None:
         """Kill the child."""
@@ -138,7 +149,7 @@ class NurseryKeeper(Keeper):
 
 
 class ColdKeeper(Keeper):
-    """Each child is a new process, which imports everything."""
+    """Starts a new process for each child, which imports everything again."""
 
     def __init__(self, command: Sequence[str]) -> None:
         super().__init__(command)
@@ -167,7 +178,7 @@ class ColdKeeper(Keeper):
             await self._copying
 
     async def _copy(self, process: asyncio.subprocess.Process) -> None:
-        """Put what a child sends into the queue, and its exit code when it ended."""
+        """Put the frames of a child into the queue, and at last its exit code."""
         assert process.stdout is not None
         assert process.stderr is not None
         copies = [
@@ -175,7 +186,7 @@ class ColdKeeper(Keeper):
             asyncio.create_task(self._copy_output(process.stderr)),
         ]
         code = await process.wait()
-        _kill_group(process.pid)  # what it started may hold its pipes
+        _kill_group(process.pid)  # processes that it started may keep its pipes open
         await asyncio.wait(copies, timeout=1)
         for task in copies:
             task.cancel()
@@ -183,7 +194,7 @@ class ColdKeeper(Keeper):
 
     async def _copy_answers(self, reader: asyncio.StreamReader) -> None:
         while (content := await next_frame(reader)) is not None:
-            if content[0] not in OF_CHILDREN:  # the code wrote to the pipe
+            if content[0] not in OF_CHILDREN:  # code of the user wrote to the pipe
                 return self.kill()
             self._frames.put_nowait(content)
         return None
@@ -191,12 +202,12 @@ class ColdKeeper(Keeper):
     async def _copy_output(self, reader: asyncio.StreamReader) -> None:
         output = PrintedText()
         while content := await reader.read(CHUNK):
-            if part := output.cut(content):
-                self._frames.put_nowait((OUTPUT, part))
+            if text := output.cut(content):
+                self._frames.put_nowait((OUTPUT, text))
 
 
 def _kill_living(process: asyncio.subprocess.Process) -> None:
-    """Kill a process and what it started, unless it ended: another may have its number."""
+    """Kill a process and what it started, unless it has ended: another may have its id by now."""
     if process.returncode is None:
         _kill_group(process.pid)
 

@@ -1,6 +1,7 @@
-"""The nursery: a process that has rendered a prompt of its own, from which children are forked.
+"""The nursery: a process that has everything loaded that a render needs, and forks children.
 
-That prompt comes first: it has every kind of part, so that rendering it loads what a render needs.
+It loads everything by rendering a prompt with every kind of part. That prompt comes first; then
+read :class:`Nursery`.
 """
 
 import gc
@@ -62,17 +63,18 @@ from promptdsl.preview.frames import (
     write_frame,
 )
 
-# A prompt with every kind of part: to render it loads what a render needs.
+# A prompt with every kind of part: rendering it loads what any render needs.
 
 BUDGET = 700
-"""The tokens of the prompt: a part of it is left out."""
+"""The budget of the prompt, in tokens: so small that a part is dropped."""
 MODELS = ("gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro")
 
 
 def warm_up() -> list[str]:
-    """Make a page of such a prompt with a budget and payloads, compared with a snapshot.
+    """Make a page of the prompt with a budget and payloads, compared with a snapshot.
 
-    Returns its errors: there are none.
+    Returns the errors of the page, which must be none. The last error is left out: it is made on
+    purpose, to load what an error needs.
     """
     before = parse(serialise(prompt_file(render(_prompt(1), model=MODELS[0]))))
     prompt = PagePrompt("warm", (_prompt(2), LookupError("no plan")), before=before)
@@ -87,9 +89,10 @@ def search(query: str) -> str:
     return query
 
 
-def _prompt(turns: int) -> Node:
+def _prompt(repetitions: int) -> Node:
+    """Return a prompt with every kind of part, and a history of three messages per repetition."""
     messages = [
-        Message("user", [TextBlock(f"Question {turn}? " * 20)]) for turn in range(turns * 3)
+        Message("user", [TextBlock(f"Question {turn}? " * 20)]) for turn in range(repetitions * 3)
     ]
     with Timeline() as prompt:
         with System():
@@ -114,25 +117,27 @@ def _prompt(turns: int) -> Node:
     return prompt
 
 
-# The nursery: a process that has rendered a prompt of its own, from which children are forked.
+# The nursery: a process that has everything loaded, and forks children.
 #
-# It holds no code of users, no thread and no socket. It passes frames on between a server, at its
-# standard input and output, and its child; what the child prints becomes frames of their own.
+# It has no code of users, no thread and no socket. It passes frames from its standard input, where
+# the server is, to its child, and from the child to its standard output. What the child prints
+# becomes frames, too.
 
 
 def run_nursery(load: LoadPrompts) -> None:
-    """Fork a child for each job at standard input, until it ends.
+    """Fork a child for each job at standard input, until standard input ends.
 
-    The system does not end it with its server: it first ends what its child started.
+    When the server dies, the system does not end the nursery: first it must end what its child
+    started.
     """
     warm_up()
     gc.collect()
-    gc.freeze()  # a child that searches for garbage copies no page of what it was forked with
+    gc.freeze()  # garbage collection in a child then copies no memory of the nursery
     Nursery(load).run()
 
 
 class Nursery:
-    """One child at a time, and the pipes to it; it never waits for the child."""
+    """Has one child at a time and the pipes to it, and never waits for the child."""
 
     def __init__(self, load: LoadPrompts) -> None:
         self._load = load
@@ -141,7 +146,7 @@ class Nursery:
         self._child: _Child | None = None
 
     def run(self) -> None:
-        """Pass frames on until the server ends."""
+        """Pass frames between the server and the child until the server ends."""
         self._selector.register(0, selectors.EVENT_READ, self._read_server)
         try:
             while True:
@@ -153,18 +158,20 @@ class Nursery:
             self._kill()
 
     def _read_server(self) -> None:
+        """Read frames of the server: fork or end the child, or pass them to it."""
         content = os.read(0, CHUNK)
         if not content:
             raise EOFError
-        for kind, part in self._server.add(content):
+        for kind, body in self._server.add(content):
             if kind in (KILL, START):
                 self._end()
             if kind == START:
                 self._fork()
             if kind != KILL and self._child is not None:
-                self._child.send(frame(kind, part))
+                self._child.send(frame(kind, body))
 
     def _fork(self) -> None:
+        """Fork a child, and report the id of its process."""
         pipes = [os.pipe(), os.pipe(), os.pipe()]
         (questions, asking), (answering, answers), (printing, printed) = pipes
         parent = os.getpid()
@@ -177,7 +184,7 @@ class Nursery:
         write_frame(1, BORN, str(pid).encode())
 
     def _become_child(self, parent: int, *pipes: int) -> NoReturn:
-        """Run the child here: in a group of its own, with no descriptor but its pipes."""
+        """Run the child in this process: in a new process group, with only its pipes open."""
         import resource  # only systems with fork() have it
 
         code = 1
@@ -186,15 +193,15 @@ class Nursery:
             end_with_parent(parent)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             self._selector.close()
-            for number, descriptor in enumerate(pipes):
-                os.dup2(descriptor, number)
+            for target, descriptor in enumerate(pipes):
+                os.dup2(descriptor, target)
             os.closerange(3, max(map(int, os.listdir("/proc/self/fd"))) + 1)
             run_child(self._load)
         finally:
             os._exit(code)
 
     def _end(self) -> None:
-        """End the child, if there is one, and report its exit code after all that it sent."""
+        """End the child, if there is one; report its exit code after everything that it sent."""
         child = self._child
         if child is None:
             return
@@ -220,7 +227,7 @@ class _Child:
         asking, answering, printing = pipes
         self._pid, self._asking = pid, asking
         self._selector = selector
-        self._waiting = bytearray()
+        self._unsent = bytearray()
         self._answers, self._output = FrameBuffer(), PrintedText()
         self._handle = os.pidfd_open(pid)
         self._answering, self._printing = answering, printing
@@ -231,36 +238,37 @@ class _Child:
         selector.register(printing, selectors.EVENT_READ, self._read_output)
 
     def send(self, content: bytes) -> None:
-        """Send bytes when the child takes them."""
-        if not self._waiting:
+        """Send bytes as soon as the child reads them."""
+        if not self._unsent:
             self._selector.register(self._asking, selectors.EVENT_WRITE, self._write)
-        self._waiting += content
+        self._unsent += content
 
     def _write(self) -> None:
-        with suppress(BrokenPipeError):  # it is dead: its end is reported soon
-            del self._waiting[: os.write(self._asking, self._waiting[:CHUNK])]
-            if self._waiting:
+        with suppress(BrokenPipeError):  # the child is dead: ``_end`` reports it soon
+            del self._unsent[: os.write(self._asking, self._unsent[:CHUNK])]
+            if self._unsent:
                 return
-        self._waiting.clear()
+        self._unsent.clear()
         self._selector.unregister(self._asking)
 
     def _read_answers(self) -> bool:
+        """Pass frames of the child to the server; return whether there may be more."""
         content = self._content(self._answering)
-        for kind, part in self._answers.add(content):
-            if kind not in OF_CHILDREN:  # the code wrote to the pipe
+        for kind, body in self._answers.add(content):
+            if kind not in OF_CHILDREN:  # code of the user wrote to the pipe
                 self.kill()
                 return False
-            write_frame(1, kind, part)
+            write_frame(1, kind, body)
         return bool(content)
 
     def _read_output(self) -> bool:
         content = self._content(self._printing)
-        if part := self._output.cut(content):
-            write_frame(1, OUTPUT, part)
+        if text := self._output.cut(content):
+            write_frame(1, OUTPUT, text)
         return bool(content)
 
     def _content(self, descriptor: int) -> bytes:
-        """Return what can be read; a pipe that ends is not looked at any more."""
+        """Return the bytes that can be read now; stop watching a pipe that has ended."""
         try:
             content = os.read(descriptor, CHUNK)
         except BlockingIOError:
@@ -273,11 +281,11 @@ class _Child:
         """Kill the child and what it started."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
-        with suppress(ProcessLookupError):  # it may not have its group yet
+        with suppress(ProcessLookupError):  # the child may not have its process group yet
             os.kill(self._pid, signal.SIGKILL)
 
     def end(self) -> int:
-        """Kill what is left of the child, pass on what it sent, and return its exit code."""
+        """Kill the child, pass on everything that it sent, and return its exit code."""
         self.kill()
         _, status = os.waitpid(self._pid, 0)
         while self._read_output() or self._read_answers():

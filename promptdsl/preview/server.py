@@ -1,4 +1,7 @@
-"""The server of a preview: the page, the stream of its states, and what a reader chooses."""
+"""The server of a preview: it sends the page and its states, and takes what a reader chooses.
+
+Read :func:`serve` first.
+"""
 
 import asyncio
 import json
@@ -25,13 +28,13 @@ from promptdsl.preview.keepers import ColdKeeper, Keeper, NurseryKeeper
 from promptdsl.preview.session import Choices, PreviewJob, Session
 
 LARGEST = 64 * 1024
-"""The bytes of a request's body."""
+"""The maximum number of bytes in the body of a request."""
 
 
 def listening_socket(port: int) -> socket.socket:
-    """Return a socket of this machine that listens; the port 0 is one that is free.
+    """Return a socket that listens on this machine only; port 0 means any free port.
 
-    Raises :class:`OSError` for a port that is taken.
+    Raises :class:`OSError` for a port that another program uses.
     """
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -53,9 +56,10 @@ def serve(
     title: str,
     started: Callable[[str], None],
 ) -> None:
-    """Serve a preview until Ctrl-C. ``command`` starts its other processes.
+    """Serve a preview until Ctrl-C.
 
-    ``started`` is called with the address when the preview can be opened.
+    ``command`` starts the other processes. ``started`` is called with the address before the
+    preview answers: ``listening`` already takes requests.
     """
     token = secrets.token_urlsafe(32)
     port: int = listening.getsockname()[1]
@@ -71,6 +75,7 @@ async def _serve(
     title: str,
     token: str,
 ) -> None:
+    """Run the server and the session until a signal ends them."""
     keeper: Keeper = ColdKeeper(command)
     if not job.is_cold:
         keeper = nursery = NurseryKeeper(command)
@@ -80,13 +85,15 @@ async def _serve(
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, lifespan="off",
         proxy_headers=False, ws="none", http="h11", loop="asyncio",
-        timeout_graceful_shutdown=1,  # a client may not read what it asked for
+        timeout_graceful_shutdown=1,  # a client may not read the response to its request
     )  # fmt: skip
     server = _Server(config)
 
     def stop() -> None:
         session.end()
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # who is still here is left
+        logging.getLogger("uvicorn.error").setLevel(
+            logging.CRITICAL
+        )  # clients that are still connected are no error
         server.force_exit = server.should_exit
         server.should_exit = True
 
@@ -94,15 +101,15 @@ async def _serve(
     running.add_done_callback(lambda _: stop())
     loop = asyncio.get_running_loop()
 
-    def interrupted(number: int, frame: object) -> None:
-        del number, frame
+    def interrupted(signal_number: int, frame: object) -> None:
+        del signal_number, frame
         loop.call_soon_threadsafe(stop)
 
-    numbers = [signal.SIGINT, signal.SIGTERM]
+    signals = [signal.SIGINT, signal.SIGTERM]
     if os.name == "posix" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # not with nohup
-        numbers.append(signal.SIGHUP)
-    for number in numbers:
-        signal.signal(number, interrupted)
+        signals.append(signal.SIGHUP)
+    for signal_number in signals:
+        signal.signal(signal_number, interrupted)
     await server.serve(sockets=[listening])
     running.cancel()
     with suppress(asyncio.CancelledError):
@@ -110,15 +117,16 @@ async def _serve(
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals alone: here they also end the streams."""
+    """A server that does not handle signals: the handlers in ``_serve`` also end the streams."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Capture none."""
+        """Capture no signals."""
         yield
 
 
 def _app(session: Session, title: str) -> Starlette:
+    """Return the application: its three paths and their responses."""
     html = live_page_html(title)
     _, _, rest = html.partition(' content="')
     rules = unescape(rest.partition('"')[0]) + "; frame-ancestors 'none'"
@@ -132,8 +140,8 @@ def _app(session: Session, title: str) -> Starlette:
     async def choices(request: Request) -> Response:
         body = bytearray()
         try:
-            async for part in request.stream():
-                body += part
+            async for piece in request.stream():
+                body += piece
                 if len(body) > LARGEST:
                     return refused(413, "the body is too large")
             session.choose(Choices.from_data(json.loads(body)))

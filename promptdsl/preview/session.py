@@ -1,6 +1,6 @@
-"""A session: the child of the newest save, what the page shows of it, and what it waits for.
+"""A session: it renders each save and each choice with a child, and publishes what the page shows.
 
-In this order: problems of a child, what a reader chose on the page, and the session.
+In this order: problems of a child, what a reader chose on the page, and :class:`Session`.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from promptdsl.preview.files import Watched
 from promptdsl.preview.frames import ANSWER, BEFORE, ENDED, OUTPUT, PAGE, QUESTION, SNAPSHOT
 from promptdsl.preview.keepers import NURSERY_DIED, Keeper
 
-# What is wrong with a child, as the page shows it.
+# Problems of a child, as the page shows them.
 
 
 def slow_problem(limit: float, timeout: float) -> JsonDict:
-    """Return the error that a limit was reached."""
+    """Return the error for a child that ran longer than ``limit`` seconds."""
     what = f"the prompt ran longer than {limit:.3g} s, so it was ended"
     if limit != timeout:
         return _problem(what, "choose again, or save a file: it starts again")
@@ -31,26 +31,31 @@ def slow_problem(limit: float, timeout: float) -> JsonDict:
 
 
 def ended_problem(code: bytes, *, is_nursery: bool) -> JsonDict:
-    """Return the error that the process of a prompt ended by itself."""
+    """Return the error for a child that ended by itself, or with its nursery."""
     if is_nursery:
         return _problem(
-            "the process from which prompts are started ended", "save a file: it starts again"
+            "the process that starts the processes of prompts has ended",
+            "save a file: it starts again",
         )
-    number = int(code)
-    how = f"with the exit code {number}" if number >= 0 else f"by the signal {_name(-number)}"
+    exit_code = int(code)
+    how = (
+        f"with the exit code {exit_code}"
+        if exit_code >= 0
+        else f"by the signal {_signal_name(-exit_code)}"
+    )
     return _problem(f"the process of the prompt ended {how}", "save a file: it starts again")
 
 
 def tunnel_command(port: int) -> str:
-    """Return the command that shows a preview of another machine on this one."""
+    """Return the command that makes a preview on another machine visible on this machine."""
     return f"ssh -N -L {port}:127.0.0.1:{port} USER@MACHINE"
 
 
-def _name(number: int) -> str:
+def _signal_name(signal_number: int) -> str:
     try:
-        return signal.Signals(number).name
+        return signal.Signals(signal_number).name
     except ValueError:
-        return str(number)
+        return str(signal_number)
 
 
 def _problem(what: str, fix: str) -> JsonDict:
@@ -60,16 +65,16 @@ def _problem(what: str, fix: str) -> JsonDict:
 # What a reader chose on the page: a prompt, a budget, a model, and payloads.
 
 LONGEST_CHOICE = 500
-"""The characters of a name."""
+"""The maximum number of characters in a name."""
 MOST = 20
-"""The payloads that are shown at once."""
+"""The maximum number of payloads on the page."""
 LARGEST = 1_000_000_000
-"""The tokens of a budget."""
+"""The maximum budget, in tokens."""
 
 
 @attrs.frozen
 class Choices:
-    """What is shown instead of what the command line says; ``None`` is as the command line says."""
+    """What a reader chose on the page; ``None`` means what the command line says."""
 
     prompt: str | None = None
     budget: int | None = None
@@ -78,19 +83,19 @@ class Choices:
 
     @classmethod
     def from_data(cls, data: object) -> "Choices":
-        """Return the choices in JSON data. Raises :class:`ValueError` for anything else."""
+        """Return the choices in JSON data; raise :class:`ValueError` for any other data."""
         if not isinstance(data, dict) or {*cast("dict[str, object]", data)} != {*_NAMES}:
-            raise ValueError(f"an object with {', '.join(_NAMES)} is needed")
+            raise ValueError(f"the body is not an object with {', '.join(_NAMES)}")
         prompt, budget, model, targets = (cast("dict[str, object]", data)[name] for name in _NAMES)
         if not isinstance(targets, list) or len(cast("list[object]", targets)) > MOST:
-            raise ValueError("targets is no list of names")
+            raise ValueError(f"targets is not a list of at most {MOST} names")
         names: list[object] = [*cast("list[object]", targets)]
         if budget is not None and (type(budget) is not int or not 1 <= budget <= LARGEST):
-            raise ValueError("budget is no number of tokens")
+            raise ValueError("budget is not a number of tokens")
         if not all(_is_name(name) for name in names):
-            raise ValueError("targets has no names")
+            raise ValueError("targets has items that are not names")
         if not all(name is None or _is_name(name) for name in (prompt, model)):
-            raise ValueError("prompt or model is no name")
+            raise ValueError("prompt or model is not a name")
         return cls(
             cast("str | None", prompt),
             budget,
@@ -102,16 +107,22 @@ class Choices:
 _NAMES = ("prompt", "budget", "model", "targets")
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= LONGEST_CHOICE
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= LONGEST_CHOICE
 
 
-# A session: the child of the newest save, what the page shows of it, and what it waits for.
+# The session.
 
 LATER = 2.0
-"""The seconds for a later answer, or twice those of the last render if that is more."""
+"""The minimum time limit for an answer after the first, in seconds.
+
+The limit is twice the time of the last render if that is more.
+"""
 PATIENCE = 1.0
-"""The seconds that a render goes on after a newer save, or twice those from question to answer."""
+"""The minimum time that a render may still take after a newer save, in seconds.
+
+It is twice the time from the last question to its answer if that is more.
+"""
 HEADER: Mapping[str, type | tuple[type, ...]] = {
     "names": list,
     "providers": list,
@@ -121,17 +132,20 @@ HEADER: Mapping[str, type | tuple[type, ...]] = {
     "digest": (str, NoneType),
     "seconds": float,
 }
-"""What an answer has, and of which kind it is."""
+"""The keys of an answer, each with the type of its value."""
 QUIET, LONGEST = 0.15, 1.5
-"""The seconds without a save after which the next render of many saves begins, and the most."""
+"""How long a render waits during many saves, in seconds.
+
+It begins ``QUIET`` seconds after the last save, or after ``LONGEST`` seconds of saves.
+"""
 
 
 @attrs.frozen
 class PreviewJob:
     """What a preview shows: the arguments of the function that loads prompts, and the limits.
 
-    ``files`` are the files that the targets name, ``roots`` the folders whose files are watched,
-    ``timeout`` the seconds for import and first render.
+    ``files`` are the files that the targets name. ``roots`` are the folders whose files are
+    watched. ``timeout`` is the limit for import and first render, in seconds.
     """
 
     arguments: JsonDict
@@ -139,12 +153,12 @@ class PreviewJob:
     roots: Sequence[str]
     timeout: float = 60
     is_cold: bool = False
-    """Whether each child is a new process, not forked from a warm one."""
+    """Whether each child is a new process, instead of a fork of the nursery."""
 
 
 @attrs.define
-class Shown:
-    """What the page shows now. ``page`` is JSON that this process does not read."""
+class PageState:
+    """What the page shows now. ``page`` is JSON of the child, which is passed on as it is."""
 
     page: bytes = b""
     page_number: int = 0
@@ -158,37 +172,40 @@ class Shown:
 
 
 class Session:
-    """One child at a time; of many saves, and of many choices, the newest one wins."""
+    """Renders saves and choices, with one child at a time.
+
+    If saves or choices come faster than their renders, only the newest is rendered.
+    """
 
     def __init__(self, job: PreviewJob, keeper: Keeper) -> None:
         self._job, self._keeper = job, keeper
-        self._choices = self._asked = Choices()
-        """What the reader chose last, and what was asked for last."""
+        self._choices = self._last_question = Choices()
+        """What the reader chose last, and what the last question to the child was."""
         self._is_chosen = False
-        """Whether a choice waits; it may be the same as the last, which had no answer."""
-        self._shown = Shown()
+        """Whether a choice waits. It may be equal to the last choice, if that got no answer."""
+        self._page_state = PageState()
         self._version = 0
         self._changed = asyncio.Event()
-        self._wanted = asyncio.Event()
+        self._work_waits = asyncio.Event()
         self._is_saved = True
         self._is_burst = False
-        """Whether a save came while an older one was rendered."""
+        """Whether a save came during the render of an older save."""
         self._watched = Watched(job.files, job.roots)
         self._reading: asyncio.Task[None] | None = None
         self._is_killed = False
-        """Whether the child is ended by this session, so that its end is no error."""
+        """Whether this session ends the child, so that its end is not an error."""
         self._answer: asyncio.Future[JsonDict | None] | None = None
-        self._parts: dict[bytes, bytes] = {}
+        self._answer_parts: dict[bytes, bytes] = {}
         self._snapshots: list[tuple[str, bytes]] = []
-        """Digest and snapshot of the last two pages that differ, the newest first."""
+        """The digest and the snapshot of the last two different pages, the newest first."""
         self._seconds = 0.0
-        """How long the last render took."""
+        """The time of the last render, in seconds."""
         self._patience = PATIENCE
-        """How long an answer is waited for when a save came; it doubles until there is one."""
+        """How long to wait for an answer after a newer save; it doubles until an answer comes."""
         self._is_ending = False
 
     async def run(self) -> None:
-        """Render and watch until the task is cancelled; then all processes end."""
+        """Render and watch until the task is cancelled; then end all processes."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._watch())
@@ -200,63 +217,68 @@ class Session:
             await self._keeper.close()
 
     async def _render(self) -> None:
-        """Render what was saved or chosen last, and wait for the next."""
+        """Render what was saved or chosen last, then wait for the next save or choice."""
         while True:
-            self._wanted.clear()
+            self._work_waits.clear()
             if self._is_saved:
                 await self._render_save()
             elif self._is_chosen:
                 await self._render_choice()
             else:
-                await self._wanted.wait()
+                await self._work_waits.wait()
 
     def choose(self, choices: Choices) -> None:
-        """Show what a reader chose; a choice that waits is replaced by it."""
+        """Show what a reader chose, instead of a choice that still waits."""
         self._choices = choices
         self._is_chosen = True
-        self._wanted.set()
+        self._work_waits.set()
         self._publish()
 
     async def states(self) -> AsyncIterator[bytes]:
-        """Yield what the page shows, as a line of JSON, whenever it changes; the newest alone."""
+        """Yield what the page shows, as a line of JSON, after each change.
+
+        A reader that is slow gets only the newest state.
+        """
         version = page_number = -1
         while not self._is_ending:
             if version != self._version:
-                version, shown = self._version, self._shown
+                version, page_state = self._version, self._page_state
                 state = self._state()
                 line = json.dumps(state).encode()
-                if page_number != shown.page_number and shown.page:
-                    line = line[:-1] + b', "page": ' + shown.page + b"}"
-                page_number = shown.page_number
+                if page_number != page_state.page_number and page_state.page:
+                    line = line[:-1] + b', "page": ' + page_state.page + b"}"
+                page_number = page_state.page_number
                 yield line + b"\n"
             else:
                 changed = self._changed
                 with suppress(TimeoutError):
                     await asyncio.wait_for(changed.wait(), timeout=10)
                 if not changed.is_set():
-                    yield b"\n"  # a reader that left is noticed
+                    yield b"\n"  # sending shows whether the reader is still there
 
     def _state(self) -> JsonDict:
-        shown = self._shown
+        """Return what the page shows, as JSON data, but for the page itself."""
+        page_state = self._page_state
         return {
             "version": self._version,
-            "work": shown.work and {"name": shown.work, "seconds": time.monotonic() - shown.began},
-            "error": shown.error,
-            "names": shown.header.get("names", []),
-            "providers": shown.header.get("providers", []),
-            "prompt": shown.header.get("prompt", ""),
-            "hasPage": shown.page != b"",
+            "work": page_state.work
+            and {"name": page_state.work, "seconds": time.monotonic() - page_state.began},
+            "error": page_state.error,
+            "names": page_state.header.get("names", []),
+            "providers": page_state.header.get("providers", []),
+            "prompt": page_state.header.get("prompt", ""),
+            "hasPage": page_state.page != b"",
             "choices": attrs.asdict(self._choices),
-            "seconds": shown.header.get("seconds"),
-            "cpu": shown.header.get("cpu"),
-            "renders": shown.renders,
-            "output": shown.output.decode("utf-8", "replace"),
+            "seconds": page_state.header.get("seconds"),
+            "cpu": page_state.header.get("cpu"),
+            "renders": page_state.renders,
+            "output": page_state.output.decode("utf-8", "replace"),
             "isCold": self._job.is_cold,
         }
 
     def _publish(self, **changes: Any) -> None:  # Any: fields of Shown
-        for name, value in changes.items():
-            setattr(self._shown, name, value)
+        for name, field in changes.items():
+            setattr(self._page_state, name, field)
         self._version += 1
         self._changed.set()
         self._changed = asyncio.Event()
@@ -267,14 +289,14 @@ class Session:
         self._publish()
 
     async def _watch(self) -> None:
-        """Note each change of a file that was read, or that was missing."""
+        """Note each change of a file that was read, or that may have been missing."""
         async for _ in self._watched.changes():
             self._is_saved = True
-            self._is_burst = self._shown.work != ""
-            self._wanted.set()
+            self._is_burst = self._page_state.work != ""
+            self._work_waits.set()
 
     async def _render_save(self) -> None:
-        """Render what was saved last; of many saves, wait for the last one."""
+        """Render what was saved last; during many saves, wait for the last of them."""
         if self._is_burst:
             await self._finish()
         await self._end_child()
@@ -291,7 +313,7 @@ class Session:
         """Start a child and show its first answer."""
         self._watched.begin()
         self._publish(work="importing", began=time.monotonic(), output=b"")
-        self._shown.renders += 1
+        self._page_state.renders += 1
         job = {"arguments": self._job.arguments, "roots": [*self._job.roots]}
         await self._keeper.start(json.dumps(job).encode())
         self._reading = asyncio.create_task(self._read())
@@ -303,75 +325,78 @@ class Session:
         """Return the frame with the snapshots of the last pages, if there are any."""
         if not self._snapshots:
             return []
-        name = json.dumps(self._shown.prompt).encode()
+        name = json.dumps(self._page_state.prompt).encode()
         rows = [b"[%b, %b]" % (json.dumps(key).encode(), text) for key, text in self._snapshots]
         return [(BEFORE, b'{"prompt": %b, "snapshots": [%b]}' % (name, b",".join(rows)))]
 
     async def _render_choice(self) -> None:
-        """Ask the child for what was chosen last, or a new one if it is gone."""
+        """Ask the child for what was chosen last; start a child if it has ended."""
         if self._reading is None or self._reading.done():
             await self._first_answer()
             return
         self._publish(work="rendering", began=time.monotonic())
-        if self._choices.prompt != self._asked.prompt:
+        if self._choices.prompt != self._last_question.prompt:
             await self._ask(self._job.timeout)
         else:
             await self._ask(max(LATER, 2 * self._seconds))
 
     async def _ask(self, limit: float) -> None:
-        """Ask the child for what was chosen last, and show the answer unless a save came."""
-        self._asked = self._choices
+        """Ask the child for what was chosen last, and show its answer.
+
+        If a save comes before the answer, the answer is shown only if it comes soon.
+        """
+        self._last_question = self._choices
         self._is_chosen = False
-        self._parts.clear()
+        self._answer_parts.clear()
         self._answer = asyncio.get_running_loop().create_future()
-        began = time.monotonic()
-        self._keeper.send(QUESTION, json.dumps(attrs.asdict(self._asked)).encode())
+        start = time.monotonic()
+        self._keeper.send(QUESTION, json.dumps(attrs.asdict(self._last_question)).encode())
         while not self._answer.done():
-            waited = time.monotonic() - began
+            waited = time.monotonic() - start
             if waited > limit:
                 await self._end_child()
                 self._show_error(slow_problem(limit, self._job.timeout))
                 return
             if self._is_saved and waited > self._patience:
-                self._patience *= 2  # so that one of many saves is shown
+                self._patience *= 2  # so that the render of one of many saves is finished
                 return
             await asyncio.wait([self._answer], timeout=min(limit - waited, 0.05) + 0.001)
         header = self._answer.result()
         if header is not None:
-            self._patience = max(PATIENCE, 2 * (time.monotonic() - began))
+            self._patience = max(PATIENCE, 2 * (time.monotonic() - start))
             self._show(header)
 
     def _show(self, header: JsonDict) -> None:
-        """Show an answer: a page, or an error over the last page of the same prompt."""
+        """Show an answer: a page, or an error above the last page of the same prompt."""
         if self._watched.read(header["files"], is_complete=header["error"] is None):
             self._is_saved = True
-        shown = self._shown
+        page_state = self._page_state
         self._seconds = header["seconds"]
-        page, snapshot = self._parts.get(PAGE, b""), self._parts.get(SNAPSHOT, b"")
-        if header["prompt"] != shown.prompt:
+        page, snapshot = self._answer_parts.get(PAGE, b""), self._answer_parts.get(SNAPSHOT, b"")
+        if header["prompt"] != page_state.prompt:
             self._snapshots.clear()
-            shown.page = b""
+            page_state.page = b""
         if page:
-            shown.page, shown.prompt = page, header["prompt"]
-            shown.page_number += 1
+            page_state.page, page_state.prompt = page, header["prompt"]
+            page_state.page_number += 1
             if snapshot:
                 self._remember(header["digest"], snapshot)
         self._publish(header=header, error=header["error"], work="")
 
     def _remember(self, digest: str, snapshot: bytes) -> None:
-        """Keep the snapshot of a page; the next one is compared with it."""
-        others = [row for row in self._snapshots if row[0] != digest]
-        self._snapshots = [(digest, snapshot), *others[:1]]
+        """Store the snapshot of a page, for the comparison with the next page."""
+        older_rows = [row for row in self._snapshots if row[0] != digest]
+        self._snapshots = [(digest, snapshot), *older_rows[:1]]
 
     def _show_error(self, error: JsonDict) -> None:
         self._publish(error=error, work="")
 
     async def _read(self) -> None:
-        """Take the frames of the child until it ends."""
+        """Read the frames of the child until it ends."""
         while True:
             kind, content = await self._keeper.receive()
             if kind == OUTPUT:
-                self._publish(output=self._shown.output + content)
+                self._publish(output=self._page_state.output + content)
             elif kind == ANSWER:
                 header = _header(content)
                 if header is None:
@@ -381,7 +406,7 @@ class Session:
             elif kind == ENDED:
                 break
             else:
-                self._parts[kind] = content
+                self._answer_parts[kind] = content
         if not self._is_killed:
             self._show_error(ended_problem(content, is_nursery=content == NURSERY_DIED))
         self._finish_question(None)
@@ -403,10 +428,15 @@ class Session:
 
 
 def _header(content: bytes) -> JsonDict | None:
-    """Return what an answer says of its page, ``None`` for one that the code wrote itself."""
+    """Return the header of an answer; ``None`` if it is wrong, as code of the user wrote it."""
     try:
         header: JsonDict = json.loads(content)
         is_answer = all(isinstance(header[name], kind) for name, kind in HEADER.items())
-    except (ValueError, LookupError, TypeError, RecursionError):  # no JSON, or no such object
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        RecursionError,
+    ):  # not JSON, or not the header of an answer
         return None
     return header if is_answer else None

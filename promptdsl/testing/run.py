@@ -145,7 +145,7 @@ class _Payload:
     def __init__(self, texts: ShownTexts, matcher: Matcher | None) -> None:
         self.texts = texts
         self.matcher = matcher
-        self.volatile = re.compile(f"({'|'.join(map(re.escape, texts.signs)) or '(?!)'})")
+        self.volatile = re.compile(f"({'|'.join(map(re.escape, texts.brackets)) or '(?!)'})")
 
     def value(  # Any: a value of any type in a payload
         self, value: Any, path: PayloadPath, *, is_data: bool = False

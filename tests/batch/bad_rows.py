@@ -9,7 +9,7 @@ LONG = "x" * 10_000_000
 
 
 class Case(NamedTuple):
-    """A table with a bad row between two good ones, and what is told of it."""
+    """A table with a bad row between two good ones, and what is reported about it."""
 
     target: str
     rows: Any
@@ -44,22 +44,22 @@ CASES = {
     "doubled id": Case(
         "ask",
         [{**GOOD, "key": "a"}],
-        "an earlier row has the id 'a', too",
-        "each row needs another id",
+        "an earlier row already has the id 'a'",
+        "give each row its own id",
         ("--id", "key"),
     ),
     "id that cannot be sent": Case(
         "ask",
         [{**GOOD, "key": "a b"}],
         "the id in 'key' cannot be sent: 'a b'",
-        "1 to 64 of the characters A-Z a-z 0-9 _ -",
+        "write 1 to 64 of the characters A-Z a-z 0-9 _ -",
         ("--id", "key"),
     ),
     "no id": Case(
         "ask",
         [GOOD],
         "the row has no id in 'key'",
-        "1 to 64 of the characters A-Z a-z 0-9 _ -",
+        "write 1 to 64 of the characters A-Z a-z 0-9 _ -",
         ("--id", "key"),
     ),
     "larger than a file": Case(

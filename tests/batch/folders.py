@@ -106,11 +106,11 @@ class Folder:
     def requests(self, out: str = "out") -> list[dict[str, Any]]:
         """Return the lines of all files of requests."""
         names = sorted(path.name for path in (self.path / out).glob("requests-*.jsonl"))
-        return [entry for name in names for entry in self.entries(name, out)]
+        return [request for name in names for request in self.entries(name, out)]
 
     def users(self, out: str = "out") -> list[str]:
         """Return the text of the last message of each request of the format ``messages``."""
-        bodies = [json.loads(entry["messages"]) for entry in self.requests(out)]
+        bodies = [json.loads(request["messages"]) for request in self.requests(out)]
         return ["".join(part["text"] for part in body[-1]["content"]) for body in bodies]
 
 

@@ -121,10 +121,10 @@ def killed(
         figures["batches"] += 1
         if process.returncode != 1:
             faults.append(f"{batch}: {process.returncode}: {err.decode()}")
-        found = contents(out)
+        files_found = contents(out)
         figures["files compared"] += len(expected)
-        for name in expected.keys() | found.keys():
-            if expected.get(name) != found.get(name):
+        for name in expected.keys() | files_found.keys():
+            if expected.get(name) != files_found.get(name):
                 faults.append(f"{batch}: {name} differs")
     return faults, figures
 

@@ -165,10 +165,10 @@ def checked(folder: Path, random: Random, *, workers: int = 1) -> Iterator[str]:
         name: [json.loads(line) for line in (out / name).read_text("utf-8").splitlines()]
         for name in ("ids.jsonl", "errors.jsonl")
     }
-    rows = sorted(entry["row"] for both in entries.values() for entry in both)
+    rows = sorted(journal_line["row"] for both in entries.values() for journal_line in both)
     if rows != [*range(1, ROWS + 1)]:
         yield f"rows {rows}"
-    if not all(entry["what"] for entry in entries["errors.jsonl"]):
+    if not all(journal_line["what"] for journal_line in entries["errors.jsonl"]):
         yield "a failure without a reason"
     again = folder / "again"
     with closing(write_batch(job(path), str(again), **options)) as batch:
@@ -194,15 +194,15 @@ def tried(
     faults, figures = list[str](), Counter[str]()
     for number in range(tables):
         random = Random(f"{seed} {number}")
-        place = folder / str(number)
-        place.mkdir()
+        subfolder = folder / str(number)
+        subfolder.mkdir()
         workers = 2 if pooled and number % pooled == 0 else 1
         try:
-            found = [*checked(place, random, workers=workers)]
+            new_faults = [*checked(subfolder, random, workers=workers)]
         except Exception as error:
-            found = [f"{type(error).__name__}: {error}"]
-        faults += [f"table {number}: {fault}" for fault in found]
-        errors = place / "out" / "errors.jsonl"
+            new_faults = [f"{type(error).__name__}: {error}"]
+        faults += [f"table {number}: {fault}" for fault in new_faults]
+        errors = subfolder / "out" / "errors.jsonl"
         lines = errors.read_text("utf-8").count("\n") if errors.exists() else 0
         figures += Counter(tables=1, rows=ROWS, failed=lines)
     return faults, figures

@@ -16,39 +16,45 @@ def test_a_bad_row(name: str, folder: Folder, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(services(), "gemini", gemini)
     good = [{**row, "key": key} for row, key in ((GOOD, "a"), (LAST, "b"))]
     text = f"{text_of(good[:1])}\n{text_of(case.rows)}{text_of(good[1:])}"
-    done = folder.batch(case.target, folder.table(text), *case.options)
-    assert (1, True) == (done.code, "1 row failed: out/errors.jsonl" in done.err)
+    command = folder.batch(case.target, folder.table(text), *case.options)
+    assert (1, True) == (command.code, "1 row failed: out/errors.jsonl" in command.err)
     [error] = folder.entries("errors.jsonl")
     assert (2, "rows.jsonl:3") == (error["row"], error["input"])
     assert error["what"].startswith(case.what)
     assert not case.fix or case.fix == error["fix"]
     if case.line:
         assert [f"prompts.py:{LINES[case.target] + case.line}"] == error["at"]
-    assert [1, 3] == [entry["row"] for entry in folder.entries("ids.jsonl")]
+    assert [1, 3] == [journal_line["row"] for journal_line in folder.entries("ids.jsonl")]
     assert 2 == len(folder.requests())
 
 
 @pytest.mark.parametrize(
-    ("rows", "sent", "note"),
+    ("rows", "sent_text", "note"),
     [
         ('{"question": "\\ud800"}\n', "\ufffd", "1 row lost content: out/losses.jsonl"),
         pytest.param(f'{{"question": "{LONG}"}}\n', LONG, "", marks=pytest.mark.slow),
         (f'{{"question": "{LONG[:300_000]}"}}\n', LONG[:300_000], ""),
     ],
 )
-def test_a_row_that_is_only_unusual(folder: Folder, rows: str, sent: str, note: str) -> None:
+def test_a_row_that_is_only_unusual(folder: Folder, rows: str, sent_text: str, note: str) -> None:
     """A lone surrogate is replaced and noted, and 10 MB of text are sent as they are."""
-    done = folder.batch("ask", folder.table(f"{text_of([GOOD])}{rows}{text_of([LAST])}"))
-    assert (0, note) == (done.code, done.err.rstrip("\n"))
-    assert ["One?", sent, "Last?"] == folder.users()
-    losses = [(entry["row"], entry["input"]) for entry in folder.entries("losses.jsonl")]
+    command = folder.batch("ask", folder.table(f"{text_of([GOOD])}{rows}{text_of([LAST])}"))
+    assert (0, note) == (command.code, command.err.rstrip("\n"))
+    assert ["One?", sent_text, "Last?"] == folder.users()
+    losses = [
+        (journal_line["row"], journal_line["input"])
+        for journal_line in folder.entries("losses.jsonl")
+    ]
     assert [(2, "rows.jsonl:2")] * bool(note) == losses
 
 
 def test_content_that_is_lost_is_an_error_if_asked(folder: Folder) -> None:
     """With ``--strict``, what the target cannot express makes a bad row."""
-    done = folder.batch("ask", folder.table('{"question": "\\ud800"}\n'), "--strict")
-    assert (1, [1]) == (done.code, [entry["row"] for entry in folder.entries("errors.jsonl")])
+    command = folder.batch("ask", folder.table('{"question": "\\ud800"}\n'), "--strict")
+    assert (1, [1]) == (
+        command.code,
+        [journal_line["row"] for journal_line in folder.entries("errors.jsonl")],
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,8 +71,8 @@ def test_content_that_is_lost_is_an_error_if_asked(folder: Folder) -> None:
 def test_tables_without_rows(folder: Folder, tables: list[tuple[str, str]], problem: str) -> None:
     """Where no row can be read, nothing begins."""
     names = [folder.table(text, name) for name, text in tables]
-    done = folder.batch("ask", *names)
-    assert (2, "", f"promptdsl batch: error: {problem}\n") == done
+    command = folder.batch("ask", *names)
+    assert (2, "", f"promptdsl batch: error: {problem}\n") == command
     assert not (folder.path / "out").exists()
 
 
@@ -90,19 +96,19 @@ def test_a_struct_column_is_refused_only_where_it_is_taken(folder: Folder) -> No
         parquet.write_table(pyarrow.table(table), name)
     good = folder.table([GOOD])
     problem = "the column 'question' of taken.parquet has structs; Arrow adds null keys to them"
-    done = folder.batch("ask", good, "taken.parquet")
-    assert (2, True) == (done.code, problem in done.err)
+    command = folder.batch("ask", good, "taken.parquet")
+    assert (2, True) == (command.code, problem in command.err)
     assert not (folder.path / "out").exists()
-    done = folder.batch("ask", good, "other.parquet")
-    assert (0, "columns that prompts.py:ask does not take: plans\n") == done[::2]
+    command = folder.batch("ask", good, "other.parquet")
+    assert (0, "columns that prompts.py:ask does not take: plans\n") == command[::2]
     assert ["One?", "One?"] == folder.users()
 
 
 def test_what_a_function_prints_is_no_data(folder: Folder) -> None:
     """What the code of a prompt prints goes to standard error."""
-    done = folder.batch("loud", folder.table([GOOD]))
-    assert "1 requests of 1 row in 1 file\n  out/requests-00001.jsonl\n" == done.out
-    assert "Building One?\n" in done.err
+    command = folder.batch("loud", folder.table([GOOD]))
+    assert "1 requests of 1 row in 1 file\n  out/requests-00001.jsonl\n" == command.out
+    assert "Building One?\n" in command.err
 
 
 @pytest.mark.parametrize("target", ["later", "lazy"])
@@ -115,15 +121,15 @@ def test_functions_and_parts_may_be_asynchronous(folder: Folder, target: str) ->
 def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
     """``--on-error stop`` stops there; each ``--resume`` goes on behind it, to the whole batch."""
     table = folder.table([GOOD, {}, LAST, {}])
-    asked = ("ask", table, "--on-error", "stop")
+    arguments = ("ask", table, "--on-error", "stop")
     stopped = "stopped at the first row that failed: continue with --resume"
     for rows, resume in ((2, ()), (4, ("--resume",))):
-        done = folder.batch(*asked, *resume)
-        assert (1, True) == (done.code, stopped in done.err)
-        assert f"of {rows} rows" in done.out
-    done = folder.batch(*asked, "--resume")
-    assert (1, "2 rows failed: out/errors.jsonl\n") == (done.code, done.err)
-    assert [2, 4] == [entry["row"] for entry in folder.entries("errors.jsonl")]
+        command = folder.batch(*arguments, *resume)
+        assert (1, True) == (command.code, stopped in command.err)
+        assert f"of {rows} rows" in command.out
+    command = folder.batch(*arguments, "--resume")
+    assert (1, "2 rows failed: out/errors.jsonl\n") == (command.code, command.err)
+    assert [2, 4] == [journal_line["row"] for journal_line in folder.entries("errors.jsonl")]
     assert ["One?", "Last?"] == folder.users()
 
 
@@ -161,15 +167,15 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
         (("ask", "rows.jsonl", "--set", "n:=0"), "the format messages has no keys to set"),
         (
             ("ask", "rows.jsonl", "--model", "claude-opus-5-5", "--set", "max_tokens=many"),
-            "for anthropic max_tokens is a number, not 'many'",
+            "max_tokens of anthropic must be a number, not 'many'",
         ),
         (
             ("ask", "rows.jsonl", "--model", "gpt-5", "--set", "max_tokens=many"),
-            "for openai max_tokens is a number, not 'many'",
+            "max_tokens of openai must be a number, not 'many'",
         ),
         (
             ("ask", "rows.jsonl", "--model", "gpt-5", "--set", 'top_p:="1"'),
-            "for openai top_p is a number, not '1'",
+            "top_p of openai must be a number, not '1'",
         ),
         (("ask", "rows.jsonl", "--address", "x:1"), "--address names a Ray cluster"),
         (("ask", "rows.jsonl", "--output", "rows.jsonl"), "cannot write rows.jsonl: "),
@@ -184,15 +190,15 @@ def test_a_batch_that_cannot_begin(
 ) -> None:
     """A wrong target, table or option ends the command before anything is written."""
     folder.table([GOOD])
-    done = folder.batch(*arguments)
-    assert (2, "") == done[:2]
-    assert done.err.startswith(f"promptdsl batch: error: {problem}")
+    command = folder.batch(*arguments)
+    assert (2, "") == command[:2]
+    assert command.err.startswith(f"promptdsl batch: error: {problem}")
     assert not (folder.path / "out").exists()
 
 
 @pytest.mark.parametrize("price", ["1,2,3", "1,-2", "-1,2", "1,inf", "inf", "nan", "1,x", "1,", ""])
 def test_what_is_no_price(folder: Folder, price: str) -> None:
     """One price or two are taken; the error says so in words."""
-    done = folder.batch("ask", folder.table([GOOD]), "--dry-run", f"--price={price}")
+    command = folder.batch("ask", folder.table([GOOD]), "--dry-run", f"--price={price}")
     problem = f"argument --price: {price!r} is not one price or two: write 2.5 or 2.5,0.25"
-    assert (2, "", problem) == (*done[:2], done.err.strip().partition("error: ")[2])
+    assert (2, "", problem) == (*command[:2], command.err.strip().partition("error: ")[2])

@@ -251,11 +251,11 @@ def test_a_component_has_its_own_parameters() -> None:
 def test_a_section_of_a_library_has_typed_inputs(folder: Folder, cell: str, problem: str) -> None:
     """A section is a target: its inputs are parameters with types."""
     table = folder.table(f"to,attempts\nAnn,{cell}\nBo,1\n", "rows.csv")
-    done = folder.batch("starter:handover", table)
-    assert bool(problem) == done.code
+    command = folder.batch("starter:handover", table)
+    assert bool(problem) == command.code
     assert [problem] * bool(problem) == [it["what"] for it in folder.entries("errors.jsonl")]
     expected = ["tried 3 times to", "tried 1 time to"][bool(problem) :]
-    texts = [entry["messages"] for entry in folder.requests()]
+    texts = [request["messages"] for request in folder.requests()]
     assert expected == [word for text in texts for word in expected if word in text]
 
 

@@ -180,14 +180,14 @@ def test_files_that_are_named(folder: Folder) -> None:
     folder.table(ROWS)
     other = folder.path / "texts.toml"
     other.write_text("a = 1")
-    asked = ("ask", "rows.jsonl", "--depends-on")
-    assert 2 == folder.batch(*asked, "nothing.toml").code
-    assert 0 == folder.batch(*asked, "texts.toml").code
-    assert 0 == folder.batch(*asked, "texts.toml", "--resume").code
+    arguments = ("ask", "rows.jsonl", "--depends-on")
+    assert 2 == folder.batch(*arguments, "nothing.toml").code
+    assert 0 == folder.batch(*arguments, "texts.toml").code
+    assert 0 == folder.batch(*arguments, "texts.toml", "--resume").code
     done = folder.batch("ask", "rows.jsonl", "--resume")
     assert (2, True) == (done.code, "depends_on" in done.err)
     other.write_text("a = 2")
-    done = folder.batch(*asked, "texts.toml", "--resume")
+    done = folder.batch(*arguments, "texts.toml", "--resume")
     assert (2, True) == (done.code, "texts.toml has changed" in done.err)
 
 

@@ -69,22 +69,23 @@ def workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_order_of_the_rows_is_kept(workers: int) -> None:
     """Results come in the order of the rows, each with its row, and are the same anywhere."""
     rows = [*Rows(3 * MOST + 5)]
-    found = [*render_rows(rows, ask, workers=workers, model="gpt-5")]
-    assert rows == [result.row.cells for result in found]
-    assert [*range(1, len(rows) + 1)] == [result.row.number for result in found]
-    assert found == [*render_rows(rows, ask, model="gpt-5")]
+    results = [*render_rows(rows, ask, workers=workers, model="gpt-5")]
+    assert rows == [result.row.cells for result in results]
+    assert [*range(1, len(rows) + 1)] == [result.row.number for result in results]
+    assert results == [*render_rows(rows, ask, model="gpt-5")]
     assert ("KeyError", "'fail 7'", lines_of(ask, 3)) == (
-        found[7].problem and (found[7].problem.type, found[7].problem.what, found[7].problem.at)
+        results[7].problem
+        and (results[7].problem.type, results[7].problem.what, results[7].problem.at)
     )
 
 
-@pytest.mark.parametrize(("text", "most"), [("", MOST), ("x" * 500_000, 3)])
-def test_rows_are_read_as_far_as_they_are_needed(workers: int, text: str, most: int) -> None:
+@pytest.mark.parametrize(("text", "max_rows"), [("", MOST), ("x" * 500_000, 3)])
+def test_rows_are_read_as_far_as_they_are_needed(workers: int, text: str, max_rows: int) -> None:
     """However many rows there are, few are in memory: a part for each worker that waits."""
-    rows = Rows(40 * MOST if most == MOST else 60, text)
+    rows = Rows(40 * MOST if max_rows == MOST else 60, text)
     results = render_rows(rows, ask, workers=workers)
-    ahead = 1 if workers == 1 else most * (2 * workers + 1)
-    for number, _ in zip(range(1, 3 * most), results, strict=False):
+    ahead = 1 if workers == 1 else max_rows * (2 * workers + 1)
+    for number, _ in zip(range(1, 3 * max_rows), results, strict=False):
         assert number <= rows.read <= number + ahead
     results.close()  # type: ignore[attr-defined]
     assert rows.read < rows.count
@@ -157,7 +158,7 @@ def test_the_order_of_what_is_begun(rows: str, ahead: int, odd: str, expected: s
 
 
 @pytest.mark.parametrize(
-    ("lengths", "most", "expected"),
+    ("lengths", "max_rows", "expected"),
     [
         ([], 3, []),
         ([1, 1, 1], 3, [3]),
@@ -169,10 +170,10 @@ def test_the_order_of_what_is_begun(rows: str, ahead: int, odd: str, expected: s
         ([1_000_001, 999_999, 1, 1], 9, [1, 3]),
     ],
 )
-def test_chunks_of_rows(lengths: list[int], most: int, expected: list[int]) -> None:
+def test_chunks_of_rows(lengths: list[int], max_rows: int, expected: list[int]) -> None:
     """A chunk ends with the most rows, or with the row whose texts are more than a million."""
     pool, log = Slow([], 0, "-"), list[int]()
-    pool.most_rows = most
+    pool.most_rows = max_rows
 
     def begin(chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
         log.append(len(chunk))
@@ -183,8 +184,8 @@ def test_chunks_of_rows(lengths: list[int], most: int, expected: list[int]) -> N
         TableRow(n, "", {"a": "x" * (length // 2), "n": 5, "b": "y" * (length - length // 2)})
         for n, length in enumerate(lengths)
     ]
-    found = [*batch_engine_module.results(table, RowResult, lambda: RowResult, lambda _: pool)]
-    assert (expected, table) == (log, [result.row for result in found])
+    results = [*batch_engine_module.results(table, RowResult, lambda: RowResult, lambda _: pool)]
+    assert (expected, table) == (log, [result.row for result in results])
 
 
 def test_what_workers_cannot_load() -> None:
@@ -201,18 +202,18 @@ def test_what_workers_cannot_load() -> None:
 
 @pytest.mark.slow
 def test_a_worker_that_dies(folder: Folder) -> None:
-    """A worker that ends in the middle is told, and the batch goes on."""
+    """A worker that ends in the middle is reported, and the batch goes on."""
     rows = [{"question": f"Is it {n}?"} for n in range(2 * MOST)]
     rows[MOST + 9] = {"question": "fail"}
-    asked = ("dying", folder.table(rows), "--workers", "2")
-    done = folder.batch(*asked)
+    arguments = ("dying", folder.table(rows), "--workers", "2")
+    command = folder.batch(*arguments)
     assert (2, "promptdsl batch: error: a worker process died; --resume goes on") == (
-        done.code,
-        done.err[: done.err.find(" goes on") + 8],
+        command.code,
+        command.err[: command.err.find(" goes on") + 8],
     )
     folder.path.joinpath("alive").touch()
-    assert 0 == folder.batch(*asked, "--resume").code
-    assert 0 == folder.batch(*asked[:2], "--output", "whole").code
+    assert 0 == folder.batch(*arguments, "--resume").code
+    assert 0 == folder.batch(*arguments[:2], "--output", "whole").code
     assert contents(folder.path / "whole") == contents(folder.path / "out")
 
 
@@ -220,9 +221,9 @@ def test_a_worker_that_dies(folder: Folder) -> None:
 def test_workers_write_what_one_process_writes(folder: Folder) -> None:
     """The files of a batch are the same with any number of workers."""
     rows = [{} if n % 9 == 4 else {"question": f"Is it {n}?"} for n in range(3 * MOST)]
-    asked = ("loud", folder.table(rows))
-    one = folder.batch(*asked, "--output", "one")
-    two = folder.batch(*asked, "--output", "two", "--workers", "2")
+    arguments = ("loud", folder.table(rows))
+    one = folder.batch(*arguments, "--output", "one")
+    two = folder.batch(*arguments, "--output", "two", "--workers", "2")
     assert (1, 1) == (one.code, two.code)
     assert contents(folder.path / "one") == contents(folder.path / "two")
 
@@ -241,16 +242,16 @@ def test_a_renderer_takes_an_arrow_table() -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
     renderer = RowRenderer(ask, model="gpt-5")
     table = pyarrow.table({"question": ["Why?", None, "fail"], "other": [1, 2, 3]})
-    found = renderer(table).to_pydict()
+    results = renderer(table).to_pydict()
     body = '{"model":"gpt-5","messages":[{"role":"user","content":"Why?"}]}'
-    assert ([1, 2, 3], [body, None, None]) == (found["other"], found["body"])
+    assert ([1, 2, 3], [body, None, None]) == (results["other"], results["body"])
     null = "DataError: the cell 'question' is null, not str "
     null += "(add `| None` to the type of the parameter)"
-    assert [None, null, f"{lines_of(ask, 3)[0]}: KeyError: 'fail'"] == found["problem"]
+    assert [None, null, f"{lines_of(ask, 3)[0]}: KeyError: 'fail'"] == results["problem"]
     empty = renderer(table.slice(0, 0))
     assert (["question", "other", "body", "problem"], 0) == (empty.column_names, len(empty))
     twice = raised(DataError, lambda: renderer(table.rename_columns(["question", "body"])))
-    assert "the table has a column 'body', and so has the result" == twice.what
+    assert "the table already has a column 'body', which the result adds" == twice.what
 
 
 class OneThread(RowRenderer):
@@ -279,7 +280,7 @@ def test_a_renderer_does_not_call_itself() -> None:
         (ask, {"format": "opnai"}, "'opnai' has no batch service"),
         (ask, {"format": "anthropic", "model": "claude-opus-5-5"}, "anthropic requires max_tokens"),
         (ask, {"format": "openai"}, "openai requires the name of a model"),
-        (ask, {"model": "gpt-5", "extra": {"n": "2"}}, "for openai n is a number, not '2'"),
+        (ask, {"model": "gpt-5", "extra": {"n": "2"}}, "n of openai must be a number, not '2'"),
         (ask, {"model": "unheard-of"}, "the provider of the model 'unheard-of' is not known"),
     ],
 )

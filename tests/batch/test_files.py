@@ -56,7 +56,7 @@ def test_a_file_has_no_more_requests_than_its_service_takes(
     parts = written(tmp_path, renderer_for(format), ["Why?"] * count, requests=3)
     assert files == [len(part) for part in parts]
     entries = [json.loads(line) for part in parts for line in part]
-    ids = [entry[service_of(format).id] for entry in entries]
+    ids = [request[service_of(format).id] for request in entries]
     assert all(map(IDS.fullmatch, ids))
     assert [f"r{row}x" for row in range(1, count + 1)] == [id[:-12] for id in ids]
     assert 1 == len({id[-12:] for id in ids})  # equal bodies have one digest
@@ -106,16 +106,16 @@ def test_any_text_stays_on_one_line(format: str, text: str) -> None:
     [result] = renderer([{"question": text}])
     service = renderer.service
     [line] = service.line_of("id", result.body).decode().splitlines()
-    sent = json.loads(line)
+    request = json.loads(line)
     rendered = render(ask(text), **renderer.options)
     if format == "messages":
         expected: Any = [message.to_dict() for message in rendered.messages]
-        assert expected == json.loads(sent[service.body])
+        assert expected == json.loads(request[service.body])
     else:
         expected = service.body_of(rendered.payload()) | renderer.extra
         if service.model:
             expected["model"] = renderer.model
-        assert expected == sent[service.body]
+        assert expected == request[service.body]
 
 
 def test_a_column_has_the_ids(folder: Folder) -> None:
@@ -123,9 +123,9 @@ def test_a_column_has_the_ids(folder: Folder) -> None:
     ids: list[object] = ["a-b_C9", 7, "x" * 64, "x" * 65, "a.b", "a\n", None, "", True]
     table = folder.table([{"question": "Why?", "key": id} for id in ids])
     assert 1 == folder.batch("ask", table, "--id", "key").code
-    assert ["a-b_C9", "7", "x" * 64, "True"] == [entry["id"] for entry in folder.requests()]
-    assert [4, 5, 6, 7, 8] == [entry["row"] for entry in folder.entries("errors.jsonl")]
-    assert [1, 2, 3, 9] == [entry["row"] for entry in folder.entries("ids.jsonl")]
+    assert ["a-b_C9", "7", "x" * 64, "True"] == [request["id"] for request in folder.requests()]
+    assert [4, 5, 6, 7, 8] == [request["row"] for request in folder.entries("errors.jsonl")]
+    assert [1, 2, 3, 9] == [request["row"] for request in folder.entries("ids.jsonl")]
 
 
 def test_equal_requests_are_sent_once_if_asked(folder: Folder) -> None:
@@ -134,7 +134,7 @@ def test_equal_requests_are_sent_once_if_asked(folder: Folder) -> None:
     assert 0 == folder.batch("ask", folder.table(rows), "--dedupe").code
     assert ["One?", "Two?"] == folder.users()
     entries = folder.entries("ids.jsonl")
-    one, two = (entry["id"] for entry in folder.requests())
+    one, two = (request["id"] for request in folder.requests())
     assert [(one, 1), (two, 2), (one, 3), (one, 4)] == [(it["id"], it["row"]) for it in entries]
 
 
@@ -166,8 +166,8 @@ def test_keys_that_only_the_caller_knows(
     """``--set`` gives keys of every body."""
     extra = [word for pair in options for word in ("--set", pair)]
     table = folder.table([{"question": "One?"}])
-    asked = ("--format", format, "--model", MODELS.get(format, "gpt-5"), *extra)
-    assert 0 == folder.batch("ask", table, *asked).code
+    options_of_command = ("--format", format, "--model", MODELS.get(format, "gpt-5"), *extra)
+    assert 0 == folder.batch("ask", table, *options_of_command).code
     [request] = folder.requests()
     body = request[service_of(format).body]
     assert keys == {key: body[key] for key in keys}
@@ -192,7 +192,7 @@ def test_objects_in_objects_are_merged(folder: Folder) -> None:
     }
     options = ("--set", f"response_format:={json.dumps(extra)}", "--set", "n:=0")
     assert 0 == folder.batch("shaped", table, "--model", "gpt-5", *options).code
-    form = {
+    output_schema = {
         "type": "json_schema",
         "json_schema": {
             "name": "output",
@@ -200,7 +200,7 @@ def test_objects_in_objects_are_merged(folder: Folder) -> None:
             "strict": True,
         },
     }
-    assert [(form, 0, text) for text in ("One?", "Two?")] == [
+    assert [(output_schema, 0, text) for text in ("One?", "Two?")] == [
         (body["response_format"], body["n"], body["messages"][0]["content"])
         for body in (request["body"] for request in folder.requests())
     ]
@@ -229,9 +229,9 @@ def test_a_key_that_the_prompt_writes_is_refused(
 ) -> None:
     """Nothing begins where ``--set`` and the prompt both write a key."""
     table = folder.table([{}, {"question": "One?"}])
-    done = folder.batch(target, table, "--model", "gpt-5", "--set", extra)
+    command = folder.batch(target, table, "--model", "gpt-5", "--set", extra)
     problem = f"promptdsl batch: error: the prompt already writes {key}"
-    assert (2, True) == (done.code, done.err.startswith(problem))
+    assert (2, True) == (command.code, command.err.startswith(problem))
     assert not (folder.path / "out").exists()
 
 
@@ -240,8 +240,8 @@ def test_arguments_are_those_of_rows_without_the_column(folder: Folder) -> None:
     table = folder.table([{"question": "One?", "plan": "Free"}, {}])
     assert 0 == folder.batch("plan", table, "-p", "plan=Team", "-p", "question=Why?").code
     texts = [
-        [message["content"][0]["text"] for message in json.loads(entry["messages"])]
-        for entry in folder.requests()
+        [message["content"][0]["text"] for message in json.loads(request["messages"])]
+        for request in folder.requests()
     ]
     assert [["Plan: Free", "One?"], ["Plan: Team", "Why?"]] == texts
 
@@ -257,32 +257,32 @@ def test_arguments_are_those_of_rows_without_the_column(folder: Folder) -> None:
 )
 def test_arguments_are_read_as_they_are_declared(folder: Folder, value: str, problem: str) -> None:
     """``-p`` gives a text, which is read as a number where that is declared, or nothing begins."""
-    done = folder.batch("rated", folder.table([{"question": "One?"}]), "-p", value)
-    assert (2 if problem else 0, True) == (done.code, problem in done.err)
+    command = folder.batch("rated", folder.table([{"question": "One?"}]), "-p", value)
+    assert (2 if problem else 0, True) == (command.code, problem in command.err)
     assert ([] if problem else ["One? Rating: 4"]) == folder.users()
 
 
 def test_messages_are_one_column_of_texts(folder: Folder) -> None:
     """The format ``messages`` has rows with an id and a text, which Arrow reads as they are."""
     assert 0 == folder.batch("ask", folder.table([{"question": "One?"}])).code
-    [entry] = folder.requests()
+    [request] = folder.requests()
     messages = [message.to_dict() for message in render(ask("One?")).messages]
-    assert {"id", "messages"} == entry.keys()
-    assert messages == json.loads(entry["messages"])[1:]
+    assert {"id", "messages"} == request.keys()
+    assert messages == json.loads(request["messages"])[1:]
 
 
 def test_a_small_job_is_noted(folder: Folder) -> None:
     """A service that refuses small jobs is named before it does."""
-    done = folder.batch("ask", folder.table([{"question": "?"}]), "--format", "bedrock")
-    assert (0, "the service refuses a job of fewer than 100 requests\n") == done[::2]
+    command = folder.batch("ask", folder.table([{"question": "?"}]), "--format", "bedrock")
+    assert (0, "the service refuses a job of fewer than 100 requests\n") == command[::2]
 
 
 def test_cells_beside_the_answers(folder: Folder) -> None:
     """Cells of the rows are added to the answers, but not of a table that has changed."""
     table = folder.table([{"question": "One?", "label": 1}, {}])
     folder.batch("ask", table, "--model", "gpt-5")
-    found = [it["cells"] for it in read_results([folder.table([], "r.jsonl")], "out", ["label"])]
-    assert [{"label": 1}, {"label": None}] == found
+    cells = [it["cells"] for it in read_results([folder.table([], "r.jsonl")], "out", ["label"])]
+    assert [{"label": 1}, {"label": None}] == cells
     folder.table([])
     with pytest.raises(DataError, match="has changed since the batch"):
         next(read_results(["r.jsonl"], "out", ["label"]))

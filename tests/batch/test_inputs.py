@@ -153,17 +153,17 @@ FORM = "write {'short': {'question': 'Why?'}}: a name, and the arguments of the 
         ),
         (
             {1: {}},
-            "the inputs have the name 1, which is no text",
+            "the inputs have the name 1, which is not a text",
             "give each a name: a text that is not empty",
         ),
         (
             {"": {}},
-            "the inputs have the name '', which is no text",
+            "the inputs have the name '', which is not a text",
             "give each a name: a text that is not empty",
         ),
         (
             {"a": {1: "Why?"}},
-            "the inputs 'a' have the argument 1, which is no text",
+            "the inputs 'a' have the argument 1, which is not a text",
             "write the name of a parameter",
         ),
         (
@@ -246,9 +246,12 @@ def test_inputs_of_a_name() -> None:
     assert inputs[1] == inputs_of_name(inputs, "known")
     assert inputs[0] == inputs_of_name(inputs[:1], None)
     error = raised(OptionError, lambda: inputs_of_name(inputs, None))
-    assert ("name the inputs", "there is short, known") == (error.what, error.fix)
+    assert (
+        "there are 2 inputs, so one of them must be named",
+        "name one of short, known",
+    ) == (error.what, error.fix)
     several = named_inputs({"a\x1b[31m\nb": {}, "c": {}})
     error = raised(OptionError, lambda: inputs_of_name(several, None))
-    assert r"there is a\x1b[31m\nb, c" == error.fix
+    assert r"name one of a\x1b[31m\nb, c" == error.fix
     error = raised(OptionError, lambda: inputs_of_name(inputs, "knwon"))
     assert ("no inputs are named 'knwon'", "did you mean 'known'?") == (error.what, error.fix)

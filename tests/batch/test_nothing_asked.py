@@ -152,16 +152,21 @@ def test_what_a_budget_took() -> None:
 def test_the_command(folder: Folder) -> None:
     """Such rows are in errors.jsonl; with an option they are sent. Hints are written if asked."""
     folder.table('question\n""\n"   "\nok\n', "rows.csv")
-    done = folder.batch("ask", "rows.csv", "--model", "claude-opus-5-5", "--set", "max_tokens:=9")
-    assert 1 == done.code
+    command = folder.batch(
+        "ask", "rows.csv", "--model", "claude-opus-5-5", "--set", "max_tokens:=9"
+    )
+    assert 1 == command.code
     errors = folder.entries("errors.jsonl")
     assert [1, 2] == [error["row"] for error in errors]
     assert all(error["what"].startswith("nothing is asked: ") for error in errors)
     options = ("--model", "gpt-5", "--keep-empty", "--hints", "--output", "kept")
-    done = folder.batch("ask", "rows.csv", *options)
-    assert (0, "2 rows with hints: kept/losses.jsonl\n") == (done.code, done.err)
+    command = folder.batch("ask", "rows.csv", *options)
+    assert (0, "2 rows with hints: kept/losses.jsonl\n") == (command.code, command.err)
     entries = folder.entries("losses.jsonl", "kept")
-    assert [1, 2] == [entry["row"] for entry in entries]
-    assert all([] == entry["losses"] and "hint: " in entry["hints"][0] for entry in entries)
+    assert [1, 2] == [journal_line["row"] for journal_line in entries]
+    assert all(
+        [] == journal_line["losses"] and "hint: " in journal_line["hints"][0]
+        for journal_line in entries
+    )
     assert 3 == len(folder.requests("kept"))
     assert 1 == folder.batch("ask", "rows.csv", "--model", "gpt-5", "--dry-run").code

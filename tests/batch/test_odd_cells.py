@@ -51,8 +51,8 @@ def test_a_cell_that_python_cannot_read(folder: Folder, cells: Any) -> None:
     )
     parquet.write_table(pyarrow.table({"text": cells, "label": cells}), "rows.parquet")
     for resume in ((), ("--resume",)):
-        done = folder.batch("loud.py:ask", "rows.parquet", *resume)
-        assert 1 == done.code
+        command = folder.batch("loud.py:ask", "rows.parquet", *resume)
+        assert 1 == command.code
         [error] = folder.entries("errors.jsonl")
         assert 2 == error["row"]
         assert error["what"].startswith("the cell 'text', ")
@@ -91,7 +91,7 @@ IDS: list[tuple[Any, list[Any]]] = [
 
 
 @pytest.mark.parametrize(
-    ("ids", "told"),
+    ("ids", "expected_id"),
     [
         *IDS[2:4],
         *(pytest.param(*case, marks=pytest.mark.slow) for case in (*IDS[:2], IDS[4])),
@@ -99,8 +99,8 @@ IDS: list[tuple[Any, list[Any]]] = [
     ],
     ids=lambda value: str(getattr(value, "type", "")),
 )
-def test_ids_that_json_cannot_have(folder: Folder, ids: Any, told: Any) -> None:
-    """A row that fails is told with its id, whatever that is; with --resume, too."""
+def test_ids_that_json_cannot_have(folder: Folder, ids: Any, expected_id: Any) -> None:
+    """A row that fails is reported with its id, whatever that is; with --resume, too."""
     table = pyarrow.table({"uid": ids, "question": ["a", "b", None, "d", "e"]})
     parquet.write_table(table, "rows.parquet")
     for resume in ((), ("--resume",)):
@@ -108,8 +108,8 @@ def test_ids_that_json_cannot_have(folder: Folder, ids: Any, told: Any) -> None:
         errors = folder.entries("errors.jsonl")
         assert 3 in [error["row"] for error in errors]
         found = [error["id"] for error in errors if "id" in error and error["row"] == 3]
-        assert found == told or (told is None and "cannot be read" in found[0])
-        sent = [entry["row"] for entry in folder.entries("ids.jsonl")]
+        assert found == expected_id or (expected_id is None and "cannot be read" in found[0])
+        sent = [journal_line["row"] for journal_line in folder.entries("ids.jsonl")]
         assert [1, 2, 3, 4, 5] == sorted([*sent, *(error["row"] for error in errors)])
 
 
@@ -240,7 +240,7 @@ def test_what_a_prompt_is_made_of(prompt: Callable[[Any], Any], cell: Any) -> No
     ],
 )
 def test_a_cell_as_json(cell: object, data: object) -> None:
-    """Every cell is JSON data where it is told or read again."""
+    """Every cell is JSON data where it is reported or read again."""
     found = json_cell(cell)
     assert data == (found if not str(found).startswith("1000") else data)
 

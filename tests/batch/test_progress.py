@@ -44,5 +44,5 @@ def test_lines_every_ten_seconds(
     second = folder.table(ROWS[32:], "b.jsonl")
     times = count(100)
     monkeypatch.setattr(time, "monotonic", lambda: next(times) * seconds)
-    done = folder.batch("failing", first, second, option)
-    assert expected == [line for line in done.err.splitlines() if line.endswith(" left")]
+    command = folder.batch("failing", first, second, option)
+    assert expected == [line for line in command.err.splitlines() if line.endswith(" left")]

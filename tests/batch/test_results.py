@@ -217,7 +217,7 @@ def entries(dialect: Dialect) -> list[Json]:
     no_form = "the answer breaks its schema: city: 1 is not of type 'string'"
     found: dict[str, Json] = {
         "plain": {"text": "Rain. \u00e9\u2028\U0001f600", **stop},
-        "bad": {"error": "it was not sent: no such city"},
+        "bad": {"error": "the request was not sent: no such city"},
         "called": call,
         "missing": {"error": "the service gave no answer"},
         "healed": {"text": "Late.", **stop},
@@ -231,8 +231,8 @@ def entries(dialect: Dialect) -> list[Json]:
         "form_called": call,
     }
     return [
-        {"row": n, "input": f"rows.jsonl:{n}", "id": id, **entry}
-        for n, (id, entry) in enumerate(found.items(), start=1)
+        {"row": n, "input": f"rows.jsonl:{n}", "id": id, **answer}
+        for n, (id, answer) in enumerate(found.items(), start=1)
     ]
 
 
@@ -331,10 +331,10 @@ NO_ANSWER = {"custom_id": "other", "response": {"body": {"choices": []}}}
 
 def refused(*files: str) -> str:
     """Return why the command refuses to read results; it writes nothing then."""
-    with redirect_stderr(StringIO()) as told:
+    with redirect_stderr(StringIO()) as stderr:
         assert 2 == read(*files)
     assert [] == [*Path().glob("answers*")]
-    return told.getvalue().removeprefix("promptdsl batch read: error: ").removesuffix("\n")
+    return stderr.getvalue().removeprefix("promptdsl batch read: error: ").removesuffix("\n")
 
 
 def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -477,7 +477,7 @@ def test_lines_without_an_id(odd: str, capsys: pytest.CaptureFixture[str]) -> No
     assert 1 == read(written("r.jsonl", f"{plain}\n{odd}\n"))
     first, second = map(json.loads, Path("answers.jsonl").read_text("utf-8").splitlines())
     assert "Yes." == first["text"]
-    assert second["error"].startswith("the service gave no answer, or it is in a line that cannot")
+    assert second["error"].startswith("the service gave no answer, or its line cannot")
     assert "r.jsonl:2 " in second["error"]
     assert "r.jsonl:2 " in capsys.readouterr().err
 
@@ -490,16 +490,17 @@ def test_answers_that_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
         spoken(CHAT, id, text) for id, text in (("plain", "1"), ("plain", "2"), ("other", "3"))
     )
     assert 0 == read(written("r.jsonl", [one, other, two]), written("s.jsonl", [other]))
-    assert "r.jsonl:1 is left out: r.jsonl:3 answers plain, too\n" == capsys.readouterr().err
+    note = "r.jsonl:1 is left out: r.jsonl:3 has a result for plain, too\n"
+    assert note == capsys.readouterr().err
     found = [json.loads(line) for line in Path("answers.jsonl").read_text("utf-8").splitlines()]
-    assert ["2", "3"] == [entry["text"] for entry in found]
+    assert ["2", "3"] == [answer["text"] for answer in found]
     notes: list[str] = []
     assert 2 == len([*read_results(["r.jsonl", "r.jsonl"], "out", notes=notes)])
     assert 3 == len(notes)
 
 
 def test_the_last_of_two_errors_counts() -> None:
-    """Of a request that failed twice, the error of the last attempt is told."""
+    """Of a request that failed twice, the error of the last attempt is reported."""
     make("openai", PLAIN)
     first, second = (
         CHAT.line("plain", {"error": {**INVALID, "message": text}}, status=400)
@@ -507,8 +508,8 @@ def test_the_last_of_two_errors_counts() -> None:
     )
     yes = spoken(CHAT, "other", "Yes.")
     assert 1 == read(written("r.jsonl", [first, yes]), written("s.jsonl", [second]))
-    entry = json.loads(Path("answers.jsonl").read_text("utf-8").splitlines()[0])
-    assert ("plain", "Out of credit.") == (entry["id"], entry["error"])
+    answer = json.loads(Path("answers.jsonl").read_text("utf-8").splitlines()[0])
+    assert ("plain", "Out of credit.") == (answer["id"], answer["error"])
 
 
 def test_two_schemas_of_one_batch() -> None:
@@ -530,8 +531,8 @@ def test_broken_and_foreign_lines_beside_answers(capsys: pytest.CaptureFixture[s
     lines = [one[:-9], other, one, foreign, one[:-9]]
     assert 0 == read(written("r.jsonl", "\n".join(lines)))
     assert [
-        "r.jsonl:1 is not JSON: r.jsonl:3 answers plain, too",
-        "r.jsonl:5 is not JSON: r.jsonl:3 answers plain, too",
+        "r.jsonl:1 is not JSON: r.jsonl:3 has a result for plain, too",
+        "r.jsonl:5 is not JSON: r.jsonl:3 has a result for plain, too",
         "r.jsonl:4 belongs to another batch: plain\ufffd",
     ] == capsys.readouterr().err.splitlines()
 
@@ -561,47 +562,47 @@ def attempt(word: str) -> str:
 
 
 NONE = "the service gave no answer"
-UNREAD = f"{NONE}, or it is in a line that cannot be read: "
+UNREAD = f"{NONE}, or its line cannot be read: "
 BROKEN = "1.jsonl:1 is not JSON"
 ATTEMPTS: list[tuple[str, str, str, list[str]]] = [
     (
         "a1 a2 a1",
         *("1", NONE),
         [
-            "1.jsonl:1 is left out: 1.jsonl:2 answers plain, too",
-            "1.jsonl:2 is left out: 1.jsonl:3 answers plain, too",
+            "1.jsonl:1 is left out: 1.jsonl:2 has a result for plain, too",
+            "1.jsonl:2 is left out: 1.jsonl:3 has a result for plain, too",
         ],
     ),
-    ("a1 a1 a2", "2", NONE, ["1.jsonl:2 is left out: 1.jsonl:3 answers plain, too"]),
+    ("a1 a1 a2", "2", NONE, ["1.jsonl:2 is left out: 1.jsonl:3 has a result for plain, too"]),
     ("e1 a1 e2", "1", NONE, []),
     ("e1 e2|e3", "3", NONE, []),
-    ("a1|e1 a2|e2", "2", NONE, ["1.jsonl:1 is left out: 2.jsonl:2 answers plain, too"]),
-    ("e1|a1 a1|e2 a3", "3", NONE, ["2.jsonl:2 is left out: 3.jsonl:2 answers plain, too"]),
+    ("a1|e1 a2|e2", "2", NONE, ["1.jsonl:1 is left out: 2.jsonl:2 has a result for plain, too"]),
+    ("e1|a1 a1|e2 a3", "3", NONE, ["2.jsonl:2 is left out: 3.jsonl:2 has a result for plain, too"]),
     (
         "a1 a2|a3 a4",
         *("4", NONE),
         [
-            "1.jsonl:1 is left out: 1.jsonl:2 answers plain, too",
-            "1.jsonl:2 is left out: 2.jsonl:1 answers plain, too",
-            "2.jsonl:1 is left out: 2.jsonl:2 answers plain, too",
+            "1.jsonl:1 is left out: 1.jsonl:2 has a result for plain, too",
+            "1.jsonl:2 is left out: 2.jsonl:1 has a result for plain, too",
+            "2.jsonl:1 is left out: 2.jsonl:2 has a result for plain, too",
         ],
     ),
-    ("b1 e1", "1", NONE, [f"{BROKEN}: 1.jsonl:2 answers plain, too"]),
-    ("e1 b1", "1", NONE, ["1.jsonl:2 is not JSON: 1.jsonl:1 answers plain, too"]),
+    ("b1 e1", "1", NONE, [f"{BROKEN}: 1.jsonl:2 has a result for plain, too"]),
+    ("e1 b1", "1", NONE, ["1.jsonl:2 is not JSON: 1.jsonl:1 has a result for plain, too"]),
     (
         "b1 a1 b2",
         *("1", NONE),
         [
-            f"{BROKEN}: 1.jsonl:2 answers plain, too",
-            "1.jsonl:3 is not JSON: 1.jsonl:2 answers plain, too",
+            f"{BROKEN}: 1.jsonl:2 has a result for plain, too",
+            "1.jsonl:3 is not JSON: 1.jsonl:2 has a result for plain, too",
         ],
     ),
     (
         "a1 b1|b2",
         *("1", NONE),
         [
-            "1.jsonl:2 is not JSON: 1.jsonl:1 answers plain, too",
-            "2.jsonl:1 is not JSON: 1.jsonl:1 answers plain, too",
+            "1.jsonl:2 is not JSON: 1.jsonl:1 has a result for plain, too",
+            "2.jsonl:1 is not JSON: 1.jsonl:1 has a result for plain, too",
         ],
     ),
     ("f1 o1", NONE, "1", ["1.jsonl:1 belongs to another batch: foreign1"]),
@@ -619,10 +620,10 @@ ATTEMPTS: list[tuple[str, str, str, list[str]]] = [
         f"{UNREAD}{BROKEN}; 1.jsonl:2 is not JSON; 2.jsonl:1 is not JSON",
         "1",
         [
-            f"{BROKEN}: it belongs to no row",
-            "1.jsonl:2 is not JSON: it belongs to no row",
-            "2.jsonl:1 is not JSON: it belongs to no row",
-            "2.jsonl:2 is not JSON: it belongs to no row",
+            f"{BROKEN}: the line belongs to no row",
+            "1.jsonl:2 is not JSON: the line belongs to no row",
+            "2.jsonl:1 is not JSON: the line belongs to no row",
+            "2.jsonl:2 is not JSON: the line belongs to no row",
         ],
     ),
     (
@@ -630,8 +631,8 @@ ATTEMPTS: list[tuple[str, str, str, list[str]]] = [
         "1",
         f"{UNREAD}1.jsonl:4 is not JSON",
         [
-            "1.jsonl:4 is not JSON: it belongs to no row",
-            "1.jsonl:3 is not JSON: 1.jsonl:1 answers plain, too",
+            "1.jsonl:4 is not JSON: the line belongs to no row",
+            "1.jsonl:3 is not JSON: 1.jsonl:1 has a result for plain, too",
             "1.jsonl:2 belongs to another batch: foreign1",
         ],
     ),
@@ -684,7 +685,7 @@ def test_cells_of_two_columns_of_two_tables(capsys: pytest.CaptureFixture[str]) 
         {"row": 1, "input": "a.jsonl:1", "id": "a", "cells": {"z": 1, "y": 0}, "text": "A."} | stop,
         {
             **{"row": 2, "input": "a.jsonl:2", "id": "bad", "cells": {"z": "", "y": None}},
-            "error": "it was not sent: no such city",
+            "error": "the request was not sent: no such city",
         },
         {"row": 3, "input": "a.jsonl:3", "id": "c", "cells": {"z": None, "y": None}, "error": NONE},
         {"row": 4, "input": "b.csv:2", "id": "d", "cells": {"z": None, "y": "5"}, "text": "22"}
@@ -693,22 +694,25 @@ def test_cells_of_two_columns_of_two_tables(capsys: pytest.CaptureFixture[str]) 
     ] == [json.loads(line) for line in Path("answers.jsonl").read_text("utf-8").splitlines()]
     assert (1, "answers.jsonl: 5 rows, 2 with an answer\n") == (code, out)
     assert [
-        *(f"r.jsonl:{n} is left out: r.jsonl:{n + 1} answers d, too" for n in range(1, 21)),
+        *(
+            f"r.jsonl:{n} is left out: r.jsonl:{n + 1} has a result for d, too"
+            for n in range(1, 21)
+        ),
         "2 more lines are left out",
         "no valid answer for 3 of 5 rows: see the 'error' in their lines",
     ] == err.splitlines()
 
 
 def test_columns_that_no_table_has() -> None:
-    """Of two columns that are nowhere the first by name is told, and nothing is written."""
+    """Of two columns that are nowhere the first by name is reported, and nothing is written."""
     make("openai", PLAIN)
     written("r.jsonl", [spoken(CHAT, row["id"], "Yes.") for row in PLAIN])
-    with redirect_stderr(StringIO()) as told:
+    with redirect_stderr(StringIO()) as stderr:
         code = main(
             ["batch", "read", "r.jsonl", "--batch", "out", "--columns", "id,z,y", "--output", "n"]
         )
     problem = "promptdsl batch read: error: there is no column 'y' in rows.jsonl\n"
-    assert (2, problem, False) == (code, told.getvalue(), Path("n").exists())
+    assert (2, problem, False) == (code, stderr.getvalue(), Path("n").exists())
 
 
 ORDER: list[tuple[str, Json, str]] = [
@@ -754,8 +758,8 @@ def test_a_schema_that_cannot_be_used(schema: Any) -> None:
     """A schema that no answer can be checked against is an error of the rows that have it."""
     make("openai", [{"id": "plain"}, {"id": "other", "form": "city"}])
     path = Path("out/schemas.jsonl")
-    entry = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({**entry, "schema": schema}) + "\n", "utf-8")
+    answer = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**answer, "schema": schema}) + "\n", "utf-8")
     rows = [spoken(CHAT, "plain", "Yes."), spoken(CHAT, "other", '{"city": "Rome"}')]
     assert 1 == read(written("r.jsonl", rows))
     first, second = map(json.loads, Path("answers.jsonl").read_text("utf-8").splitlines())
@@ -771,7 +775,7 @@ def test_a_schema_that_cannot_be_used(schema: Any) -> None:
             "the batch in out is not finished: --resume continues it",
         ),
         (("messages", PLAIN), "a batch of messages is not sent to a service"),
-        ((), "out has no batch: there is no file out/manifest.json"),
+        ((), "out has no batch: there is no file out/manifest.json: name the folder of a batch"),
     ],
 )
 def test_wrong_batch(made: tuple[Any, ...], problem: str) -> None:
@@ -786,7 +790,7 @@ def test_files() -> None:
     make("openai", PLAIN)
     problem = refused("nowhere.jsonl")
     written("answers.jsonl", "Mine.")
-    with redirect_stderr(StringIO()) as told:
+    with redirect_stderr(StringIO()) as stderr:
         assert 2 == read(written("r.jsonl", []))
     assert (
         "cannot read nowhere.jsonl: No such file or directory",
@@ -795,7 +799,7 @@ def test_files() -> None:
         [Path("answers.jsonl")],
     ) == (
         problem,
-        told.getvalue(),
+        stderr.getvalue(),
         Path("answers.jsonl").read_text("utf-8"),
         [*Path().glob("answers*")],
     )

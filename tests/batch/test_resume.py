@@ -78,13 +78,15 @@ steps_of = pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark
 @modes
 def test_what_a_whole_batch_has(small: Folder, mode: dict[str, Any]) -> None:
     """A batch has its files of requests, its ids, errors and losses, and a manifest."""
-    sent = 9 if "dedupe" in mode else 10
+    request_count = 9 if "dedupe" in mode else 10
     names = ["errors.jsonl", "ids.jsonl", "losses.jsonl", "manifest.json"]
-    parts = [f"requests-{n:05}.jsonl" for n in range(1, 2 + (sent - 1) // 3)] + ["schemas.jsonl"]
+    parts = [f"requests-{n:05}.jsonl" for n in range(1, 2 + (request_count - 1) // 3)] + [
+        "schemas.jsonl"
+    ]
     assert names + parts == [*finished(**mode)]
-    assert sent == len(small.requests())
-    assert [3, 11] == [entry["row"] for entry in small.entries("errors.jsonl")]
-    assert [6] == [entry["row"] for entry in small.entries("losses.jsonl")]
+    assert request_count == len(small.requests())
+    assert [3, 11] == [journal_line["row"] for journal_line in small.entries("errors.jsonl")]
+    assert [6] == [journal_line["row"] for journal_line in small.entries("losses.jsonl")]
 
 
 @pytest.mark.usefixtures("small")
@@ -92,13 +94,13 @@ def test_what_a_whole_batch_has(small: Folder, mode: dict[str, Any]) -> None:
 @steps_of
 def test_interrupted_after_any_row(mode: dict[str, Any], step: int) -> None:
     """A batch that is interrupted after a row goes on with the next one."""
-    whole = finished("whole", **mode)
+    complete_files = finished("whole", **mode)
     for count in range(1, 14, step):
         shutil.rmtree("out", ignore_errors=True)
         with closing(steps(**mode)) as batch:
             for _ in range(count):
                 next(batch)
-        assert whole == finished(resume=True, **mode), count
+        assert complete_files == finished(resume=True, **mode), count
 
 
 @pytest.mark.usefixtures("small")
@@ -106,7 +108,7 @@ def test_interrupted_after_any_row(mode: dict[str, Any], step: int) -> None:
 @pytest.mark.slow
 def test_interrupted_again_and_again(mode: dict[str, Any]) -> None:
     """A batch that is interrupted after each row comes to the same files."""
-    whole = finished("whole", **mode)
+    complete_files = finished("whole", **mode)
     resume = False
     while True:
         with closing(steps(resume=resume, **mode)) as batch:
@@ -115,7 +117,7 @@ def test_interrupted_again_and_again(mode: dict[str, Any]) -> None:
         if writer is None or before == 12:
             break
         resume = True
-    assert whole == finished(resume=True, **mode)
+    assert complete_files == finished(resume=True, **mode)
 
 
 @pytest.mark.usefixtures("small")
@@ -124,7 +126,7 @@ def test_interrupted_again_and_again(mode: dict[str, Any]) -> None:
 )
 def test_interrupted_in_the_middle_of_a_row(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Half a row is cut off when the batch goes on."""
-    whole = finished("whole")
+    complete_files = finished("whole")
     entered: Iterator[int] = iter(range(100))
 
     def interrupt(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,7 +145,7 @@ def test_interrupted_in_the_middle_of_a_row(monkeypatch: pytest.MonkeyPatch, at:
             patch.setattr(BatchWriter, name, interrupt(getattr(BatchWriter, name)))
         with pytest.raises(KeyboardInterrupt):
             finished()
-    assert whole == finished(resume=True)
+    assert complete_files == finished(resume=True)
 
 
 def crashes(monkeypatch: pytest.MonkeyPatch, **mode: Any) -> list[dict[str, bytes]]:
@@ -178,7 +180,7 @@ def test_killed_at_any_step(
     monkeypatch: pytest.MonkeyPatch, mode: dict[str, Any], step: int
 ) -> None:
     """From whatever a kill leaves on the disk, the batch comes to the same files."""
-    whole = finished("whole", **mode)
+    complete_files = finished("whole", **mode)
     states = crashes(monkeypatch, **mode)
     assert len(states) > 30
     for index, state in enumerate(states[:: step * step]):
@@ -193,24 +195,26 @@ def test_killed_at_any_step(
                 with closing(steps(resume=resume, **mode)) as batch:
                     next(batch, None)
                 resume = True
-            assert whole == finished(resume=resume, **mode), index
+            assert complete_files == finished(resume=resume, **mode), index
 
 
 @pytest.mark.usefixtures("small")
 @modes
 def test_a_finished_batch_stays_as_it_is(mode: dict[str, Any]) -> None:
     """A finished batch that goes on has nothing to do."""
-    whole = finished(**mode)
-    assert whole == finished(resume=True, **mode) == finished(resume=True, force=True, **mode)
+    complete_files = finished(**mode)
+    assert (
+        complete_files == finished(resume=True, **mode) == finished(resume=True, force=True, **mode)
+    )
 
 
 def test_going_on_to_the_end_says_what_the_whole_batch_is(folder: Folder) -> None:
     """The summary of a finished batch is that of all its rows."""
-    asked = ("ask", folder.table([{"question": "One?"}, {}]))
-    done = folder.batch(*asked)
+    arguments = ("ask", folder.table([{"question": "One?"}, {}]))
+    done = folder.batch(*arguments)
     assert 1 == done.code
     assert "rows.jsonl:2: DataError: the row has no 'question'" in done.err
-    again = folder.batch(*asked, "--resume")
+    again = folder.batch(*arguments, "--resume")
     assert (done.code, done.out, True) == (again.code, again.out, done.err.endswith(again.err))
 
 
@@ -269,17 +273,17 @@ def test_what_has_changed_is_said(folder: Folder, name: str) -> None:
     change, options, words = CHANGES[name]
     folder.path.joinpath("prompts.py").write_text(TEMPLATE + PROMPTS, "utf-8")
     folder.path.joinpath("plan.md.j2").write_text("Help.", "utf-8")
-    asked = ("from_file", folder.table([{"question": "One?"}, {}, {"question": "Two?"}]))
-    folder.batch(*asked, "--on-error", "stop")
+    arguments = ("from_file", folder.table([{"question": "One?"}, {}, {"question": "Two?"}]))
+    folder.batch(*arguments, "--on-error", "stop")
     before = contents(folder.path / "out")
     change(folder)
-    done = folder.batch(*asked, *options, "--resume")
+    done = folder.batch(*arguments, *options, "--resume")
     assert (2, before) == (done.code, contents(folder.path / "out"))
     assert f"promptdsl batch: error: since the batch began, {words}" in done.err
     assert "--force continues" in done.err
-    forced = folder.batch(*asked, *options, "--resume", "--force")
+    forced = folder.batch(*arguments, *options, "--resume", "--force")
     assert (1, True) == (forced.code, (folder.path / "out" / "ids.jsonl").exists())
-    assert forced == folder.batch(*asked, *options, "--resume", "--force")
+    assert forced == folder.batch(*arguments, *options, "--resume", "--force")
 
 
 @pytest.mark.parametrize(
@@ -287,29 +291,29 @@ def test_what_has_changed_is_said(folder: Folder, name: str) -> None:
 )
 def test_another_version_is_said(folder: Folder, key: str) -> None:
     """A batch that was begun by another version of a package goes on only by force."""
-    asked = ("starter:handover", folder.table([{"to": "Ann"}]))
-    folder.batch(*asked)
+    arguments = ("starter:handover", folder.table([{"to": "Ann"}]))
+    folder.batch(*arguments)
     path = folder.path / "out" / "manifest.json"
     manifest = json.loads(path.read_text())
     versions = manifest["libraries" if ":" in key else "versions"]
     now, versions[key] = versions[key], "0.0"
     path.write_text(json.dumps(manifest))
-    done = folder.batch(*asked, "--resume")
+    done = folder.batch(*arguments, "--resume")
     assert (2, True) == (done.code, f"{key} was '0.0', and is {now!r}" in done.err)
-    assert 0 == folder.batch(*asked, "--resume", "--force").code
+    assert 0 == folder.batch(*arguments, "--resume", "--force").code
 
 
 def test_a_prompt_that_is_another_each_time_is_found(folder: Folder) -> None:
     """The first request of each file has to come out as it did."""
     code = "import time\n\n\ndef now():\n    return Timeline(User(str(time.time_ns())))\n"
     folder.path.joinpath("prompts.py").write_text(PROMPTS + code)
-    asked = ("now", folder.table([{}, {}]))
-    folder.batch(*asked)
+    arguments = ("now", folder.table([{}, {}]))
+    folder.batch(*arguments)
     before = contents(folder.path / "out")
-    done = folder.batch(*asked, "--resume")
+    done = folder.batch(*arguments, "--resume")
     problem = "row 1, the first in requests-00001.jsonl, gives another request now"
     assert (2, True) == (done.code, problem in done.err)
-    assert 0 == folder.batch(*asked, "--resume", "--force").code
+    assert 0 == folder.batch(*arguments, "--resume", "--force").code
     assert before.keys() == contents(folder.path / "out").keys()
 
 
@@ -332,7 +336,11 @@ def test_a_second_file_that_begins_with_another_request() -> None:
 @pytest.mark.parametrize(
     ("files", "options", "problem"),
     [
-        ({}, ("--resume",), "out has no batch: there is no file out/manifest.json"),
+        (
+            {},
+            ("--resume",),
+            "out has no batch: there is no file out/manifest.json: name the folder of a batch",
+        ),
         ({"notes.txt": ""}, (), "the folder out already has files: name a new folder"),
         ({"manifest.json": "{}"}, (), "the folder out already has a batch: --resume continues it"),
         ({"manifest.json": "{"}, ("--resume",), "cannot read out/manifest.json: "),
@@ -385,22 +393,22 @@ def test_an_interrupt_is_clean(tmp_path: Path, engine: tuple[str, str]) -> None:
 
 def test_another_service_is_refused(folder: Folder) -> None:
     """No file gets requests for two services, not even by force."""
-    asked = ("ask", folder.table([{"question": "One?"}, {}, {"question": "Two?"}]))
-    folder.batch(*asked, "--on-error", "stop")
-    done = folder.batch(*asked, "--model", "gpt-5", "--resume", "--force")
+    arguments = ("ask", folder.table([{"question": "One?"}, {}, {"question": "Two?"}]))
+    folder.batch(*arguments, "--on-error", "stop")
+    done = folder.batch(*arguments, "--model", "gpt-5", "--resume", "--force")
     assert (2, True) == (done.code, "the batch was started in another format" in done.err)
 
 
 def test_what_is_gone_is_said(folder: Folder) -> None:
     """A file that is not there any more is not filled; files of the user's stay."""
-    asked = ("ask", folder.table([{"question": "One?"}]))
-    folder.batch(*asked)
+    arguments = ("ask", folder.table([{"question": "One?"}]))
+    folder.batch(*arguments)
     mine = folder.path / "out" / "requests-00001.results.jsonl"
     mine.write_text("Paid.", "utf-8")
-    assert (0, "Paid.") == (folder.batch(*asked, "--resume").code, mine.read_text("utf-8"))
+    assert (0, "Paid.") == (folder.batch(*arguments, "--resume").code, mine.read_text("utf-8"))
     folder.path.joinpath("out", "ids.jsonl").unlink()
-    done = folder.batch(*asked, "--resume")
-    assert (2, True) == (done.code, "ids.jsonl is missing, or a part of it" in done.err)
+    done = folder.batch(*arguments, "--resume")
+    assert (2, True) == (done.code, "ids.jsonl is missing or incomplete" in done.err)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows itself moves no file that is open")
@@ -408,11 +416,11 @@ def test_one_process_writes(folder: Folder) -> None:
     """A batch that another process writes is left alone."""
     import fcntl
 
-    asked = ("ask", folder.table([{"question": "One?"}]))
-    folder.batch(*asked)
+    arguments = ("ask", folder.table([{"question": "One?"}]))
+    folder.batch(*arguments)
     handle = os.open(folder.path / "out", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    done = folder.batch(*asked, "--resume")
+    done = folder.batch(*arguments, "--resume")
     os.close(handle)
     assert (2, True) == (done.code, "another process is writing to out" in done.err)
 
@@ -420,9 +428,9 @@ def test_one_process_writes(folder: Folder) -> None:
 def test_labels_after_a_change(folder: Folder) -> None:
     """After a change by force, no cell of the new table is added to an answer."""
     rows: list[object] = [{"question": "One?", "label": 1}, {}]
-    asked = ("ask", folder.table(rows), "--model", "gpt-5")
-    folder.batch(*asked, "--on-error", "stop")
+    arguments = ("ask", folder.table(rows), "--model", "gpt-5")
+    folder.batch(*arguments, "--on-error", "stop")
     folder.table([{"question": "New?", "label": 0}, *rows])
-    folder.batch(*asked, "--resume", "--force")
+    folder.batch(*arguments, "--resume", "--force")
     with pytest.raises(DataError, match="has changed since the batch"):
         next(read_results([folder.table([], "r.jsonl")], "out", ["label"]))

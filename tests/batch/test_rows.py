@@ -252,9 +252,9 @@ def test_a_table_of_another_file_system(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a\n1\n2\n", "utf-8")
     for name in ("rows.jsonl", "rows.csv", path.rpartition("/")[2]):
         address = (tmp_path / name).as_uri()
-        here, there = [*RowReader([str(tmp_path / name)])], [*RowReader([address])]
-        assert [row.cells for row in here] == [row.cells for row in there]
-        assert f"{address}:{here[1].location.rpartition(':')[2]}" == there[1].location
+        problem_of_file, there = [*RowReader([str(tmp_path / name)])], [*RowReader([address])]
+        assert [row.cells for row in problem_of_file] == [row.cells for row in there]
+        assert f"{address}:{problem_of_file[1].location.rpartition(':')[2]}" == there[1].location
 
 
 @pytest.mark.parametrize(
@@ -272,17 +272,17 @@ def test_an_address_of_no_table(address: str, problem: str) -> None:
 
 @pytest.mark.parametrize("line", ["a,a", '"a', "\udcff"])
 def test_a_wrong_first_line_at_an_address(tmp_path: Path, line: str) -> None:
-    """It is told as that of a file, with the address."""
+    """It is reported as that of a file, with the address."""
     pytest.importorskip("pyarrow", reason="needs pyarrow")
     path = tmp_path / "rows.csv"
     path.write_bytes(f"{line}\n1\n".encode(errors="surrogateescape"))
-    here = raised(DataError, lambda: RowReader([str(path)])).what
+    problem_of_file = raised(DataError, lambda: RowReader([str(path)])).what
     there = raised(DataError, lambda: RowReader([path.as_uri()])).what
-    assert here.replace(str(path), path.as_uri()) == there
+    assert problem_of_file.replace(str(path), path.as_uri()) == there
 
 
 def test_two_tables_of_parquet_and_one_of_lines(tmp_path: Path) -> None:
-    """Places begin anew in each file, numbers go on; only what is used is read, all is named."""
+    """Places begin again in each file, numbers go on; only what is used is read, all is named."""
     one = Path(arrow(tmp_path, {"a": [*range(257)], "s": [{"x": 1}] * 257, "b": [None] * 257}))
     first, second = str(one.rename(tmp_path / "1.parquet")), str(tmp_path / "2.jsonl")
     Path(second).write_text('{"c": 1}\n{"a": 2, "d": 3}\n', "utf-8")

@@ -39,8 +39,8 @@ def lines(provider: str, names: Iterable[str] = PROMPTS) -> dict[str, Json]:
     """Return the lines of the requests of conversations, by their names."""
     render = renderer(provider)
     results = render([{"name": name} for name in names])
-    sent = [(result.row.cells["name"], result.body) for result in results if not result.problem]
-    return {name: json.loads(render.service.line_of("r1", body)) for name, body in sent}
+    requests = [(result.row.cells["name"], result.body) for result in results if not result.problem]
+    return {name: json.loads(render.service.line_of("r1", body)) for name, body in requests}
 
 
 def check_types(type: Any, values: Mapping[str, Any]) -> None:
@@ -166,15 +166,15 @@ def test_gemini() -> None:
     convert: Callable[..., Json] = vars(models)["_GenerateContentParameters_to_mldev"]
     arguments: Any = vars(types)["_GenerateContentParameters"]
 
-    def sent(name: str) -> Any:
+    def requests(name: str) -> Any:
         payload = render(PROMPTS[name], provider="gemini", model=MODELS["gemini"]).payload()
         request = convert(client._api_client, arguments(model="any", **payload))
-        whole = _common.encode_unserializable_types(_common.convert_to_dict(request))
-        unset = ("_url", *(key for key in whole if not whole[key]))
-        return camel({key: value for key, value in whole.items() if key not in unset})
+        encoded = _common.encode_unserializable_types(_common.convert_to_dict(request))
+        unset = ("_url", *(key for key in encoded if not encoded[key]))
+        return camel({key: value for key, value in encoded.items() if key not in unset})
 
     found = lines("gemini", SENT)
-    assert {name: sent(name) for name in found} == {
+    assert {name: requests(name) for name in found} == {
         name: camel(line["request"]) for name, line in found.items()
     }
 

@@ -28,13 +28,13 @@ def templated(question: str, name: str = "") -> Timeline:
 def used(names: list[str], changes: dict[int, str] | None = None) -> list[str]:
     """Return the files that each row used first; before some rows a file is changed."""
     renderer = RowRenderer(templated, model="gpt-5")
-    told = []
+    used_files = []
     for number, name in enumerate(names):
         if changes and number in changes:
             Path(changes[number]).write_text(f"New {number}.", "utf-8")
         [result] = renderer([{"question": "?", "name": name}])
-        told.append(" ".join(os.path.basename(path) for path, _ in result.used))
-    return told
+        used_files.append(" ".join(os.path.basename(path) for path, _ in result.used))
+    return used_files
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def used(names: list[str], changes: dict[int, str] | None = None) -> list[str]:
 def test_each_file_is_told_once(
     folder: Folder, names: list[str], changes: dict[int, str], expected: list[str]
 ) -> None:
-    """A file is told with the first row that used it, and again when it has changed."""
+    """A file is reported with the first row that used it, and again when it has changed."""
     for name in "abc":
         folder.table(f"Old {name}.", name)
     assert expected == used(names, changes)
 
 
 def test_two_files_that_changed(folder: Folder) -> None:
-    """Of four that rows used two have changed and one is gone: all three are told."""
+    """Of four that rows used two have changed and one is gone: all three are reported."""
     for name in "abcd":
         folder.table(f"Old {name}.", f"{name}.txt")
     table = folder.table(
@@ -84,7 +84,7 @@ def test_two_files_that_changed(folder: Folder) -> None:
 
 
 def test_modules_that_rows_load(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two modules of one row, and one of a later row, are told as its files; others are not."""
+    """Two modules of one row, and one of a later row, are reported as its files; others are not."""
     monkeypatch.syspath_prepend(str(folder.path))
     for name in ("late_one", "late_two", "late_three"):
         folder.table("", f"{name}.py")
@@ -95,10 +95,10 @@ def test_modules_that_rows_load(folder: Folder, monkeypatch: pytest.MonkeyPatch)
         return Timeline(User("Hi.", modules))
 
     renderer = RowRenderer(ask, model="gpt-5")
-    asked = ["", "late_two late_one", "late_one", "colorsys late_three", "late_two"]
+    names_by_row = ["", "late_two late_one", "late_one", "colorsys late_three", "late_two"]
     found = [
         sorted(os.path.basename(path) for path, _ in result.used)
-        for result in renderer([{"modules": names} for names in asked])
+        for result in renderer([{"modules": names} for names in names_by_row])
     ]
     for name in ("late_one", "late_two", "late_three"):
         sys.modules.pop(name)
@@ -214,6 +214,8 @@ def test_a_schema_is_written_again_when_it_was_forgotten(
     assert [*range(len(titles) + 1)][:stop] == done
     assert len(titles) == [*write_batch(job(), "out", resume=True)][-1].rows
     entries = folder.entries("schemas.jsonl")
-    assert [*expected] == [entry["schema"]["title"] for entry in entries]
-    names = {entry["name"]: entry["schema"]["title"] for entry in entries}
-    assert [*titles] == [names[entry["schema"]] for entry in folder.entries("ids.jsonl")]
+    assert [*expected] == [journal_line["schema"]["title"] for journal_line in entries]
+    names = {journal_line["name"]: journal_line["schema"]["title"] for journal_line in entries}
+    assert [*titles] == [
+        names[journal_line["schema"]] for journal_line in folder.entries("ids.jsonl")
+    ]

@@ -263,37 +263,39 @@ def done(case: Case) -> dict[str, Any]:
     """Run the commands of a case in the current folder; return what each prints, and the files."""
     Path("prompts.py").write_text(CODE, "utf-8")
     write_tables(case.tables)
-    told: dict[str, Any] = {}
+    printed: dict[str, Any] = {}
     with limited(case):
         for number, line in enumerate(case.commands, 1):
             if number == len(case.commands):
                 write_tables(case.later)
-            told[line] = run(line)
+            printed[line] = run(line)
     if Path("out").exists():
-        told["files"] = dict(files_of(Path("out")))
-    return told
+        printed["files"] = dict(files_of(Path("out")))
+    return printed
 
 
 @contextlib.contextmanager
 def limited(case: Case) -> Iterator[None]:
     """Give files of requests the limits of a case."""
-    known: Any = services()
-    before = dict(known)
+    all_services: Any = services()
+    before = dict(all_services)
     for name in ("openai", "messages"):
-        known[name] = attrs.evolve(known[name], requests=case.requests, most_bytes=case.bytes)
+        all_services[name] = attrs.evolve(
+            all_services[name], requests=case.requests, most_bytes=case.bytes
+        )
     try:
         yield
     finally:
-        known.update(before)
+        all_services.update(before)
 
 
 def main() -> None:
     """Write what each case comes to."""
-    told = {}
+    printed = {}
     for name, case in CASES.items():
         with TemporaryDirectory() as folder, contextlib.chdir(folder):
-            told[name] = done(case)
-    EXPECTED.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+            printed[name] = done(case)
+    EXPECTED.write_text(json.dumps(printed, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

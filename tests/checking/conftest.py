@@ -10,10 +10,10 @@ from tests.checking.looking import ids, looked_at
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Callable[..., list[str]]:
+def findings_of(tmp_path: Path) -> Callable[..., list[str]]:
     """Return a function from code to the rules and the lines of what is found in it."""
 
-    def found(code: str, **options: Any) -> list[str]:  # Any: those of looked_at()
+    def findings_of(code: str, **options: Any) -> list[str]:  # Any: those of looked_at()
         return ids(looked_at(tmp_path / "prompts.py", code, **options))
 
-    return found
+    return findings_of

@@ -11,8 +11,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "checking-rules.md"
 HEAD = """\
 # The rules of `promptdsl check`
 
-Made from the files of the rules. [Checking](checking.md) tells how to run them. Rules from PD101
-look at files, which are not run; those from PD201 look at prompts that were rendered.
+This page is made from the files of the rules. [Checking](checking.md) shows how to run them. Rules
+PD101 to PD105 read files and run no code. Rules PD201 to PD210 look at rendered prompts.
 """
 
 

@@ -56,9 +56,9 @@ Find = Callable[..., list[str]]
         ('prompt = System("{{ a }}")  # promptdsl: ignore[PD205]', []),
     ],
 )
-def test_comments(code: str, expected: list[str], found: Find) -> None:
+def test_comments(code: str, expected: list[str], findings_of: Find) -> None:
     """A comment lets a finding of its line, statement or block stand; an unused one is found."""
-    assert expected == found(f"{code}\n", run=code.startswith("prompt"))
+    assert expected == findings_of(f"{code}\n", run=code.startswith("prompt"))
 
 
 def test_templates_in_folders(tmp_path: Path) -> None:

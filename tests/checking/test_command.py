@@ -1,4 +1,4 @@
-"""The command ``promptdsl check``: what it prints, in which form, and its exit codes."""
+"""The command ``promptdsl check``: what it prints, in which format, and its exit codes."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "expected_text"),
     [
         ("shop.py:support --select PD1", 1, "1 file and 1 prompt checked, 1 finding"),
         ("shop.py:support --ignore PD1,PD202", 0, "1 file and 1 prompt checked, 0 findings"),
@@ -60,13 +60,15 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
         ("wrong.py shop.py", 1, "not checked: wrong.py: '(' was never closed (line 2)"),
     ],
 )
-def test_calls(arguments: str, code: int, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_calls(
+    arguments: str, code: int, expected_text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A call has its exit code, and says what was looked at or what is wrong with it."""
     Path("empty").mkdir()
     Path("notes.ipynb").write_text("{}", "utf-8")
     Path("wrong.py").write_text("import promptdsl\n(", "utf-8")
     assert code == main(["check", *arguments.split()])
-    assert told in "".join(capsys.readouterr())
+    assert expected_text in "".join(capsys.readouterr())
 
 
 def test_every_target_is_looked_at(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +103,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                 "line": 10,
                 "column": 29,
                 "rule": "PD101",
-                "message": "an f-string puts `plan` into an instruction, whatever its text is",
+                "message": "an f-string makes the text of `plan` an instruction",
                 "fix": "write Value(plan) next to the text",
                 "inputs": [],
             }
@@ -118,8 +120,8 @@ def test_annotations(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     main(["check", "a,b%.py", "--format", "github"])
     assert capsys.readouterr().out.splitlines()[0] == (
-        "::error file=a%2Cb%25.py,line=2,col=18,title=PD101::an f-string puts `x` into an "
-        "instruction, whatever its text is; write Value(x) next to the text"
+        "::error file=a%2Cb%25.py,line=2,col=18,title=PD101::an f-string makes the text of "
+        "`x` an instruction; write Value(x) next to the text"
     )
 
 
@@ -149,13 +151,13 @@ BROKEN, TITLE, MARK, GPT, CLAUDE, BUILT, TWICE = (
     "odd.py:3: PD002 the prompt cannot be rendered: ValueError: x; correct its code\n",
     "two.py:3: PD104 section a: it has a title but no content; correct it, or name the rule "
     "in a comment\n",
-    "two.py:3: PD205 '{{ x }}' is sent as it is: a string is not a template; write "
+    "two.py:3: PD205 '{{ x }}' is sent unchanged: a string is not a template; write "
     "Template.from_string(...), or Value(...) there\n",
     "two.py:5: PD210 video block is not sent to gpt-5: the target takes no such block in a user "
     "message; write it as text, or use another model\n",
     "two.py:5: PD210 video block is not sent to claude-sonnet-4-5: the target takes no such block "
     "in a user message; write it as text, or use another model\n",
-    "two.py:5:28: PD101 an f-string puts `plan` into an instruction, whatever its text is; write "
+    "two.py:5:28: PD101 an f-string makes the text of `plan` an instruction; write "
     "Value(plan) next to the text\n",
     "two.py:6: PD002 the prompt cannot be rendered: the id 'a' is used twice in one Timeline; two "
     "parts on this line have this id: rename one of them\n",

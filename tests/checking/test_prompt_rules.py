@@ -40,14 +40,14 @@ def with_tools(*content: str) -> str:
         ("Write ``lookup_oder`` or lookup_oder.", False),
     ],
 )
-def test_names_of_tools(text: str, is_found: bool, found: Find) -> None:
+def test_names_of_tools(text: str, is_found: bool, findings_of: Find) -> None:
     """A name that is almost a tool, or is called one, is found."""
-    assert ["PD202:7"] * is_found == found(with_tools(f"System({text!r})"))
+    assert ["PD202:7"] * is_found == findings_of(with_tools(f"System({text!r})"))
 
 
-def test_names_without_tools(found: Find) -> None:
+def test_names_without_tools(findings_of: Find) -> None:
     """Where a prompt has no tools, nothing is said about names."""
-    assert [] == found("prompt = System('Use the `open_case` tool.')\n")
+    assert [] == findings_of("prompt = System('Use the `open_case` tool.')\n")
 
 
 @pytest.mark.parametrize(
@@ -65,20 +65,20 @@ def test_names_without_tools(found: Find) -> None:
         ("""ToolUse("lookup_order", "{", id="c1")""", False),
     ],
 )
-def test_written_calls(call: str, is_found: bool, found: Find) -> None:
+def test_written_calls(call: str, is_found: bool, findings_of: Find) -> None:
     """A call that is written out breaks the schema of its tool, or not."""
     code = with_tools("User('Where?')", f"Assistant({call})", "ToolMessage('c1', 'There.')")
-    assert ["PD203:7"] * is_found == found(code)
+    assert ["PD203:7"] * is_found == findings_of(code)
 
 
-def test_recorded_calls(found: Find) -> None:
+def test_recorded_calls(findings_of: Find) -> None:
     """A recorded call is not judged, whatever it has."""
     call = (
         '{"id": "c1", "type": "function", "function": {"name": "lookup_order", "arguments": "7"}}'
     )
     answer = f'{{"role": "assistant", "tool_calls": [{call}]}}'
     result = '{"role": "tool", "tool_call_id": "c1", "content": "`lookup_oder` {{ x }}"}'
-    assert [] == found(with_tools(f"History.from_openai([{answer}, {result}])"))
+    assert [] == findings_of(with_tools(f"History.from_openai([{answer}, {result}])"))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_recorded_calls(found: Find) -> None:
         ("""'a'), User('In Oslo.'), Assistant('I am in {}.'""", False),
     ],
 )
-def test_answers_of_examples(answer: str, is_found: bool, found: Find) -> None:
+def test_answers_of_examples(answer: str, is_found: bool, findings_of: Find) -> None:
     """The answer of an example has the form that the prompt asks for."""
     schema = {
         "type": "object",
@@ -106,7 +106,7 @@ def test_answers_of_examples(answer: str, is_found: bool, found: Find) -> None:
         "additionalProperties": False,
     }
     code = f"prompt = Timeline(Output({schema}), System({answer}), User('a'))\n"
-    assert ["PD203:1"] * is_found == found(code)
+    assert ["PD203:1"] * is_found == findings_of(code)
 
 
 @pytest.mark.parametrize(
@@ -125,11 +125,11 @@ def test_answers_of_examples(answer: str, is_found: bool, found: Find) -> None:
         ('"### A", User("# B\\n### C")', False),
     ],
 )
-def test_headings(content: str, is_found: bool, found: Find) -> None:
+def test_headings(content: str, is_found: bool, findings_of: Find) -> None:
     """A heading of the author is at most one level below the one before it."""
     turn = "System({})" if "User" not in content else "Timeline(System({}"
     code = f"prompt = {turn.format(content.replace(', User', '), User'))}\n"
-    assert ["PD204:1"] * is_found == found(code + ")" * ("User" in content))
+    assert ["PD204:1"] * is_found == findings_of(code + ")" * ("User" in content))
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_headings(content: str, is_found: bool, found: Find) -> None:
         ('"{x} { x } {{}} {{ 1 }} ${{ github.sha }}"', False),
     ],
 )
-def test_template_marks(content: str, is_found: bool, found: Find) -> None:
+def test_template_marks(content: str, is_found: bool, findings_of: Find) -> None:
     """What looks like Jinja in a text of Python is found, but for code and templates."""
-    assert ["PD205:1"] * is_found == found(f"prompt = System({content})\n")
+    assert ["PD205:1"] * is_found == findings_of(f"prompt = System({content})\n")
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,9 @@ def test_template_marks(content: str, is_found: bool, found: Find) -> None:
         ("👩\u200d💻 ❤\ufe0f \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 क्\u200dष", False),
     ],
 )
-def test_invisible_characters(text: str, is_found: bool, found: Find) -> None:
+def test_invisible_characters(text: str, is_found: bool, findings_of: Find) -> None:
     """Characters that nobody sees are found, but for those of a spelling."""
-    assert ["PD206:1"] * is_found == found(f"prompt = System({text!a})\n")
+    assert ["PD206:1"] * is_found == findings_of(f"prompt = System({text!a})\n")
 
 
 @pytest.mark.parametrize(
@@ -178,9 +178,9 @@ def test_invisible_characters(text: str, is_found: bool, found: Find) -> None:
         ('User("a"), System("b", audience="people"), System(None)', False),
     ],
 )
-def test_system_after_turns(content: str, is_found: bool, found: Find) -> None:
+def test_system_after_turns(content: str, is_found: bool, findings_of: Find) -> None:
     """A System is written before the conversation."""
-    assert ["PD207:1"] * is_found == found(f"prompt = Timeline({content})\n")
+    assert ["PD207:1"] * is_found == findings_of(f"prompt = Timeline({content})\n")
 
 
 VOLATILE = 'Volatile("12:03", label="now")'
@@ -195,11 +195,11 @@ VOLATILE = 'Volatile("12:03", label="now")'
         (f"System('a'), User('b'), Ephemeral({VOLATILE})", "claude-sonnet-4-5", False),
     ],
 )
-def test_volatile_text(content: str, model: str, is_found: bool, found: Find) -> None:
+def test_volatile_text(content: str, model: str, is_found: bool, findings_of: Find) -> None:
     """A volatile text before a mark of the author or of cache="auto" is found."""
     code = f"prompt = render(Timeline({content}), model={model!r}, cache='auto')\n"
     select = CheckSettings(select=("PD208",))
-    assert ["PD208:1"] * is_found == found(code, settings=select)
+    assert ["PD208:1"] * is_found == findings_of(code, settings=select)
 
 
 @pytest.mark.parametrize(
@@ -212,10 +212,10 @@ def test_volatile_text(content: str, model: str, is_found: bool, found: Find) ->
         (", ".join(f'Section("s{n}", "a " * 1_500, cache=True)' for n in range(5)), True),
     ],
 )
-def test_marks_that_never_hit(content: str, is_found: bool, found: Find) -> None:
+def test_marks_that_never_hit(content: str, is_found: bool, findings_of: Find) -> None:
     """A mark on a short system text, and a fifth mark, are found."""
     code = f"prompt = Timeline({content})\n"
-    assert ["PD209:1"] * is_found == found(code, model="claude-sonnet-4-5")
+    assert ["PD209:1"] * is_found == findings_of(code, model="claude-sonnet-4-5")
 
 
 @pytest.mark.parametrize(
@@ -227,15 +227,17 @@ def test_marks_that_never_hit(content: str, is_found: bool, found: Find) -> None
         ('User("a " * 300_000)', True),
     ],
 )
-def test_what_is_not_sent(content: str, is_found: bool, found: Find) -> None:
+def test_what_is_not_sent(content: str, is_found: bool, findings_of: Find) -> None:
     """Content that a target does not take, and what is over its window, are found."""
     code = f"prompt = Timeline({content})\n"
-    assert ["PD210:1"] * is_found == found(code, model="claude-sonnet-4-5")
+    assert ["PD210:1"] * is_found == findings_of(code, model="claude-sonnet-4-5")
 
 
-def test_hints_are_findings_of_rules(found: Find) -> None:
+def test_hints_are_findings_of_rules(findings_of: Find) -> None:
     """A hint is a finding of the rule that means the same, and of none without one."""
     code = "prompt = Timeline(Tool(lambda x: x, name='a'), User('a.B', 'b', name='ann'))\n"
-    assert ["PD201:1"] == found(code, model="claude-sonnet-4-5")
+    assert ["PD201:1"] == findings_of(code, model="claude-sonnet-4-5")
     everything = CheckSettings(select=("PD", "hints"))
-    assert {"PD201:1", "hints:1"} == {*found(code, model="gemini-2.5-pro", settings=everything)}
+    assert {"PD201:1", "hints:1"} == {
+        *findings_of(code, model="gemini-2.5-pro", settings=everything)
+    }

@@ -13,7 +13,7 @@ from tests.errors import raised
 Looked = Callable[..., list[str]]
 
 
-def told(checker: Checker) -> list[str]:
+def report_lines(checker: Checker) -> list[str]:
     """Return what a report tells, each finding without its advice."""
     report = checker.report()
     findings = [str(it).partition(";")[0] for it in report.findings]
@@ -22,7 +22,7 @@ def told(checker: Checker) -> list[str]:
 
 @pytest.fixture
 def looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Looked:
-    """Return a function from files to what is told of them, and of the prompts in some."""
+    """Return a function from files to what is reported about them, and of the prompts in some."""
     monkeypatch.chdir(tmp_path)
 
     def looked(files: dict[str, str], *run: str, **settings: Any) -> list[str]:  # Any: of settings
@@ -35,7 +35,7 @@ def looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Looked:
             names: dict[str, Any] = {}
             exec(compile(files[name], str(tmp_path / name), "exec"), names)
             checker.prompt(render(names["prompt"], model="gemini-2.5-pro"))
-        return told(checker)
+        return report_lines(checker)
 
     return looked
 
@@ -66,18 +66,18 @@ def h(x): Developer(f"{x}", "x %s" % x)
 def test_code_and_prompts_of_two_files(looked: Looked) -> None:
     """What is found in the code hides what is found in the prompt at its line, in no other file."""
     assert [
-        "a.py:3:31: PD101 an f-string puts `x` into an instruction, whatever its text is",
+        "a.py:3:31: PD101 an f-string makes the text of `x` an instruction",
         "a.py:3:40: PD104 two sibling sections have the id 'a', the other in line 3",
         "a.py:6:9: PD105 a string on a line of its own is not sent",
-        "a.py:7: PD205 '{{ x }}' is sent as it is: a string is not a template",
+        "a.py:7: PD205 '{{ x }}' is sent unchanged: a string is not a template",
         "a.py:7:25: PD102 time.time() changes the instruction in each request, so it is never "
         "read from a cache",
         "a.py:9:9: PD105 a string on a line of its own is not sent",
         "a.py:10: PD104 section c: it has a title but no content",
         "b.py:3: PD104 section a: it has a title but no content",
-        "b.py:3: PD205 '{{ y }}' is sent as it is: a string is not a template",
-        "b.py:7:21: PD101 an f-string puts `x` into an instruction, whatever its text is",
-        "b.py:7:29: PD101 % puts `x` into an instruction, whatever its text is",
+        "b.py:3: PD205 '{{ y }}' is sent unchanged: a string is not a template",
+        "b.py:7:21: PD101 an f-string makes the text of `x` an instruction",
+        "b.py:7:29: PD101 % makes the text of `x` an instruction",
         "3 files and 2 prompts checked, 11 findings",
     ] == looked({"b.py": IN_B, "a.py": IN_A, "sub/none.py": "x = 1"}, "a.py", "b.py")
 
@@ -117,7 +117,7 @@ def f(x, y):
     System("# promptdsl: ignore[PD101]", f"{x}")
 """
 CHANGES = "changes the instruction in each request, so it is never read from a cache"
-BUILT = "an f-string puts"
+BUILT = "an f-string makes the text of"
 
 
 def test_comments_beside_each_other(looked: Looked) -> None:
@@ -127,16 +127,16 @@ def test_comments_beside_each_other(looked: Looked) -> None:
         "a.py:6: PD001 the comment ignores PD102, but PD102 has no finding here",
         "a.py:7: PD001 the comment ignores PD102, but PD102 has no finding here",
         f"a.py:12:18: PD102 time.time() {CHANGES}",
-        f"a.py:13:23: PD101 {BUILT} `y` into an instruction, whatever its text is",
-        f"a.py:23:9: PD101 {BUILT} `x` into an instruction, whatever its text is",
+        f"a.py:13:23: PD101 {BUILT} `y` an instruction",
+        f"a.py:23:9: PD101 {BUILT} `x` an instruction",
         "a.py:25: PD001 the comment ignores PD101, but PD101 has no finding here",
-        f"a.py:26:16: PD101 {BUILT} `y` into an instruction, whatever its text is",
+        f"a.py:26:16: PD101 {BUILT} `y` an instruction",
         "a.py:27: PD001 'PD1' in the comment is not a rule",
         "a.py:27: PD001 'PD999' in the comment is not a rule",
         "a.py:28: PD001 the comment names no rule",
         "a.py:29: PD001 the comment names no rule",
         "a.py:30: PD001 the comment ignores PD102, but PD102 has no finding here",
-        f"a.py:32:42: PD101 {BUILT} `x` into an instruction, whatever its text is",
+        f"a.py:32:42: PD101 {BUILT} `x` an instruction",
         "1 file and 0 prompts checked, 14 findings",
     ] == looked({"a.py": COMMENTS})
 
@@ -212,7 +212,7 @@ def test_a_template_of_an_earlier_call(tmp_path: Path, monkeypatch: pytest.Monke
         "d/x.j2:5: PD103 the template 'three.j2' is not in this folder, above it, or among the "
         "checked files",
         "3 files and 0 prompts checked, 1 finding",
-    ] == told(checker)
+    ] == report_lines(checker)
 
 
 def test_files_that_are_passed_over(looked: Looked) -> None:
@@ -226,8 +226,8 @@ def test_files_that_are_passed_over(looked: Looked) -> None:
         "d.py": "(",
     }
     assert [
-        f"b.py:2:18: PD101 {BUILT} `x` into an instruction, whatever its text is",
-        f"z.py:2:18: PD101 {BUILT} `x` into an instruction, whatever its text is",
+        f"b.py:2:18: PD101 {BUILT} `x` an instruction",
+        f"z.py:2:18: PD101 {BUILT} `x` an instruction",
         "3 files and 0 prompts checked, 2 findings",
         "c.py: invalid syntax (line 2)",
         "y.py: '(' was never closed (line 1)",
@@ -260,10 +260,10 @@ def test_prompts_that_cannot_be_rendered(tmp_path: Path, monkeypatch: pytest.Mon
         "five: PD002 the prompt cannot be rendered: of five",
         "four: PD002 the prompt cannot be rendered: of four",
         "1 file and 6 prompts checked, 5 findings",
-    ] == told(checker)
+    ] == report_lines(checker)
     silent = Checker(CheckSettings(ignore=("PD002", "PD1")))
     silent.failed("one", PromptError("x", fix="y", at=[]))
-    assert ["0 files and 1 prompt checked, 0 findings"] == told(silent)
+    assert ["0 files and 1 prompt checked, 0 findings"] == report_lines(silent)
 
 
 HINTED = """\

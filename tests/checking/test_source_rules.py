@@ -97,15 +97,15 @@ NOT_BUILT = [
 
 
 @pytest.mark.parametrize("code", BUILT)
-def test_built_instructions_are_found(code: str, found: Find) -> None:
+def test_built_instructions_are_found(code: str, findings_of: Find) -> None:
     """What builds an instruction of a variable is one finding, at the line of its text."""
-    assert ["PD101"] == [it[:5] for it in found(f"{code}\n", run=False)]
+    assert ["PD101"] == [it[:5] for it in findings_of(f"{code}\n", run=False)]
 
 
 @pytest.mark.parametrize("code", NOT_BUILT)
-def test_other_texts_are_not_found(code: str, found: Find) -> None:
+def test_other_texts_are_not_found(code: str, findings_of: Find) -> None:
     """Constants, numbers, values and conversation may be built in any way."""
-    assert [] == found(f"{code}\n", run=False)
+    assert [] == findings_of(f"{code}\n", run=False)
 
 
 CLOCK = "import datetime, random, time, uuid\nfrom datetime import datetime as dt\n"
@@ -129,15 +129,15 @@ CLOCK = "import datetime, random, time, uuid\nfrom datetime import datetime as d
         "System(f'{1 if A else 2} {dt.now()} {(lambda: 1)()}')",
     ],
 )
-def test_changing_instructions_are_found(code: str, found: Find) -> None:
+def test_changing_instructions_are_found(code: str, findings_of: Find) -> None:
     """A clock, chance and the order of a set are findings in instructions."""
-    assert ["PD102"] == [it[:5] for it in found(f"{CLOCK}{code}\n", run=False)]
+    assert ["PD102"] == [it[:5] for it in findings_of(f"{CLOCK}{code}\n", run=False)]
 
 
-def test_each_of_two_changes_is_found(found: Find) -> None:
+def test_each_of_two_changes_is_found(findings_of: Find) -> None:
     """A clock and a chance in one argument, and in the next one, are findings of their own."""
     code = "System(f'{dt.now()} {uuid.uuid4()}', str(time.time()))"
-    assert ["PD102:3"] * 3 == found(f"{CLOCK}{code}\n", run=False)
+    assert ["PD102:3"] * 3 == findings_of(f"{CLOCK}{code}\n", run=False)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_each_of_two_changes_is_found(found: Find) -> None:
         "random.seed(7)\nSystem(random.choice(A))",
     ],
 )
-def test_what_stays_is_not_found(code: str, found: Find) -> None:
+def test_what_stays_is_not_found(code: str, findings_of: Find) -> None:
     """What says that it changes, and what does not change, is no finding."""
-    assert [] == found(f"{CLOCK}{code}\n", run=False)
+    assert [] == findings_of(f"{CLOCK}{code}\n", run=False)
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ def test_what_stays_is_not_found(code: str, found: Find) -> None:
         ),
     ],
 )
-def test_templates(code: str, expected: list[str], found: Find) -> None:
+def test_templates(code: str, expected: list[str], findings_of: Find) -> None:
     """A template in the code gets all names that it needs, and no others."""
-    assert expected == found(f"{code}\n", run=False)
+    assert expected == findings_of(f"{code}\n", run=False)
 
 
 @pytest.mark.parametrize(
@@ -231,11 +231,11 @@ def test_templates(code: str, expected: list[str], found: Find) -> None:
         ("with Timeline():\n    pass", []),
     ],
 )
-def test_structure(code: str, expected: list[str], found: Find) -> None:
+def test_structure(code: str, expected: list[str], findings_of: Find) -> None:
     """Siblings that are always there have different ids, and a block has content."""
     body = code.replace("\n", "\n    ")
     assert expected == [
-        f"{it[:6]}{int(it[6:]) - 1}" for it in found(f"def f(x):\n    {body}\n", run=False)
+        f"{it[:6]}{int(it[6:]) - 1}" for it in findings_of(f"def f(x):\n    {body}\n", run=False)
     ]
 
 
@@ -416,15 +416,15 @@ def in_block(head: str, code: str) -> str:
 
 
 @pytest.mark.parametrize("code", LOST)
-def test_lost_texts_are_found(code: str, found: Find) -> None:
+def test_lost_texts_are_found(code: str, findings_of: Find) -> None:
     """A text as a statement of a block is one finding, however it is made."""
-    assert ["PD105"] == [it[:5] for it in found(in_block(LOST_HEAD, code), run=False)]
+    assert ["PD105"] == [it[:5] for it in findings_of(in_block(LOST_HEAD, code), run=False)]
 
 
 @pytest.mark.parametrize("code", PLACED)
-def test_statements_that_may_write_are_not_found(code: str, found: Find) -> None:
+def test_statements_that_may_write_are_not_found(code: str, findings_of: Find) -> None:
     """What may be a part of the block, may write or has another effect is no finding."""
-    assert [] == found(in_block(PLACED_HEAD, code), run=False)
+    assert [] == findings_of(in_block(PLACED_HEAD, code), run=False)
 
 
 @pytest.mark.parametrize(
@@ -489,9 +489,9 @@ def test_statements_that_may_write_are_not_found(code: str, found: Find) -> None
         ),
     ],
 )
-def test_blocks_and_names_of_texts(code: str, expected: list[str], found: Find) -> None:
+def test_blocks_and_names_of_texts(code: str, expected: list[str], findings_of: Find) -> None:
     """Blocks are those of components, and a name is what all its assignments make of it."""
-    assert expected == found(f"{code}\n", run=False)
+    assert expected == findings_of(f"{code}\n", run=False)
 
 
 def test_what_is_lost_is_told(tmp_path: Path) -> None:
@@ -572,10 +572,10 @@ def test_names_of_anything_are_found(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_names_that_may_be_of_parts_in_the_block(
-    code: str, expected: list[str], found: Find
+    code: str, expected: list[str], findings_of: Find
 ) -> None:
     """A name that may be bound to a part of an open block is no finding."""
-    assert expected == found(f"{code}\n", run=False)
+    assert expected == findings_of(f"{code}\n", run=False)
 
 
 @pytest.mark.parametrize(
@@ -644,10 +644,10 @@ CIRCLES = "".join(f"{it} = {it} + {' + '.join(NAMES)}\n" for it in NAMES)
     ],
     ids=["chain of texts", "chain", "circles", "circles and a text"],
 )
-def test_each_name_is_judged_once(code: str, expected: list[str], found: Find) -> None:
+def test_each_name_is_judged_once(code: str, expected: list[str], findings_of: Find) -> None:
     """Names that are made of each other are judged in one pass: the ways through them are many."""
     lines = f"def f():\n{indent(code, '    ')}\n    with System():\n        x\n"
-    assert expected == [it[:5] for it in found(lines, run=False)]
+    assert expected == [it[:5] for it in findings_of(lines, run=False)]
 
 
 PURE = [
@@ -701,18 +701,18 @@ with System():
 
 
 @pytest.mark.parametrize("body", PURE)
-def test_calls_that_only_return_a_text_are_found(body: str, found: Find) -> None:
+def test_calls_that_only_return_a_text_are_found(body: str, findings_of: Find) -> None:
     """A function that only reads its values does nothing as a statement."""
-    assert ["PD105"] == [it[:5] for it in found(called(body), run=False)]
+    assert ["PD105"] == [it[:5] for it in findings_of(called(body), run=False)]
 
 
 @pytest.mark.parametrize("body", ACTIVE)
-def test_calls_with_a_possible_effect_are_not_found(body: str, found: Find) -> None:
+def test_calls_with_a_possible_effect_are_not_found(body: str, findings_of: Find) -> None:
     """A function that calls what is not known, changes a value or may fail is no finding."""
-    assert [] == found(called(body), run=False)
+    assert [] == findings_of(called(body), run=False)
 
 
 @pytest.mark.parametrize("code", ["say().strip()", "say() + 'a'", "f'{say()}'"])
-def test_a_text_made_of_a_call_with_an_effect_is_not_found(code: str, found: Find) -> None:
+def test_a_text_made_of_a_call_with_an_effect_is_not_found(code: str, findings_of: Find) -> None:
     """What is made of the text of a function that writes is no finding, however it is made."""
-    assert [] == found(in_block(PLACED_HEAD, code), run=False)
+    assert [] == findings_of(in_block(PLACED_HEAD, code), run=False)

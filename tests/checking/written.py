@@ -1,4 +1,4 @@
-"""Files with several mistakes beside what is right, and all that is found in each."""
+"""Files with several mistakes next to correct code, and all findings in each."""
 
 import re
 from pathlib import Path

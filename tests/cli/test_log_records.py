@@ -207,4 +207,4 @@ def test_the_cache_of_two_records_is_in_the_plain_diff(
     )
     assert "  leave out --cache: the plain diff says where the shared prefix ends" == advice
     plain = cli("diff", log, "--id", "req-2", "--id", "req-6")
-    assert "the shared prefix ends at" in plain.out
+    assert "the first difference is in" in plain.out

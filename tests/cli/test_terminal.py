@@ -21,7 +21,7 @@ Never promise refunds, and never discuss the {} of other companies with anybody.
 """
 TEXT = """\
 `system` changed: 1 line
-the shared prefix ends at `system`: 16 of 24 tokens
+the first difference is in `system`, after 16 of 24 tokens
 
 system
   - Be brief. [red]

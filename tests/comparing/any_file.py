@@ -1,4 +1,4 @@
-"""Any snapshot: entries, marks and texts of which two files often share some."""
+"""Any snapshot: two files often share entries, signs and texts."""
 
 from hypothesis import strategies as st
 
@@ -35,20 +35,20 @@ def pairs(draw: st.DrawFn) -> tuple[PromptFile, PromptFile]:
     """Draw two files, of which the second has some entries and parts of the first."""
     first = draw(files)
     entry_lists = st.permutations(first.entries).map(lambda them: them[: len(them) // 2 + 1])
-    kept = [
-        FileEntry(draw(st.sampled_from(TITLES)), tuple(draw(st.permutations(entry.parts))))
+    file_entries = [
+        FileEntry(draw(st.sampled_from(TITLES)), tuple(draw(st.permutations(file_entry.parts))))
         if draw(st.booleans())
-        else entry
-        for entry in draw(entry_lists)
+        else file_entry
+        for file_entry in draw(entry_lists)
     ]
     header = draw(st.one_of(headers.map(tuple), st.just(first.header)))
-    return first, PromptFile(header, (*kept, *draw(st.lists(entries, max_size=2))))
+    return first, PromptFile(header, (*file_entries, *draw(st.lists(entries, max_size=2))))
 
 
 def lines_in_file(file: PromptFile) -> set[str]:
     """Return the lines of a file that are not empty, without escapes."""
-    parts = [part for entry in file.entries for part in entry.parts]
+    parts = [part for file_entry in file.entries for part in file_entry.parts]
     lines = {f"{name}: {line}" for name, line in file.header}
-    lines |= {f"──▶ {entry.title}" for entry in file.entries}
-    lines |= {part.mark for part in parts}
+    lines |= {f"──▶ {file_entry.title}" for file_entry in file.entries}
+    lines |= {part.sign for part in parts}
     return (lines | {line for part in parts for line in part.text.split("\n")}) - {""}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from promptdsl.comparing import Change, PromptFile
-from tests.internals import NamedEntry, named
+from tests.internals import NamedEntry, named_entries
 
 Position: TypeAlias = tuple[int, ...]
 Texts: TypeAlias = dict[object, str]
@@ -20,75 +20,90 @@ class Counted(NamedTuple):
 
 def counted(file: PromptFile) -> Counted:
     """Return a file as changes count it."""
-    messages = ["\n".join([f"──▶ {entry.title}", *_items(entry)]) for entry in named(file)]
+    messages = [
+        "\n".join([f"──▶ {named_entry.title}", *_items(named_entry)])
+        for named_entry in named_entries(file)
+    ]
     return Counted([": ".join(line) for line in file.header], messages)
 
 
-def _items(entry: NamedEntry) -> Iterator[str]:
+def _items(named_entry: NamedEntry) -> Iterator[str]:
     """Yield the sections, blocks and cache marks of a message, each with its text."""
-    items = dict(zip(entry.items, entry.parts, strict=True))
-    items |= {mark.item: mark for mark in entry.cache}
-    yield from (_lines(items[number].mark, items[number].text) for number in sorted(items))
+    items = dict(zip(named_entry.item_indices, named_entry.parts, strict=True))
+    items |= {cache_mark.item_index: cache_mark for cache_mark in named_entry.cache_marks}
+    yield from (_lines(items[index].sign, items[index].text) for index in sorted(items))
 
 
-def _lines(mark: str, text: str) -> str:
-    return "\n".join(filter(None, (mark, text)))
+def _lines(sign: str, text: str) -> str:
+    return "\n".join(filter(None, (sign, text)))
 
 
 def applied_to(before: PromptFile, changes: Sequence[Change]) -> Counted:
     """Return what changes make of a file, by their positions and texts alone."""
     header = [change for change in changes if change.location[0] == "header"]
-    beside = [change for change in changes if change.location[0] != "header"]
-    messages = [it for it in beside if len(it.before_at or it.after_at or ()) == 1]
-    items = [it for it in beside if len(it.before_at or it.after_at or ()) == 2]
+    other_changes = [change for change in changes if change.location[0] != "header"]
+    messages = [
+        change for change in other_changes if len(change.before_at or change.after_at or ()) == 1
+    ]
+    items = [
+        change for change in other_changes if len(change.before_at or change.after_at or ()) == 2
+    ]
 
     lines: Texts = {(n,): ": ".join(line) for n, line in enumerate(before.header)}
-    titles: Texts = {(n,): f"──▶ {entry.title}" for n, entry in enumerate(before.entries)}
+    titles: Texts = {(n,): f"──▶ {file_entry.title}" for n, file_entry in enumerate(before.entries)}
     texts: Texts = {
-        (n, place): item
-        for n, entry in enumerate(named(before))
-        for place, item in enumerate(_items(entry))
+        (n, item_index): text
+        for n, file_entry in enumerate(named_entries(before))
+        for item_index, text in enumerate(_items(file_entry))
     }
     header_order, message_order = _order([*lines], header), _order([*titles], messages)
-    places = [*texts]
+    positions = [*texts]
     _edit(lines, header)
     _edit(titles, messages)
     _edit(texts, items)
     new_header = [lines[key] for key in header_order]
     new_messages: list[str] = []
-    for number, key in enumerate(message_order):
-        here = [it for it in places if it[:1] == key]
+    for message_index, key in enumerate(message_order):
+        positions_in_message = [change for change in positions if change[:1] == key]
         # An added message has all its items already.
-        inside = _order(here, items, number) if key[0] != "new" else []
-        new_messages.append("\n".join([titles[key], *(texts[it] for it in inside)]))
+        item_order = _order(positions_in_message, items, message_index) if key[0] != "new" else []
+        new_messages.append("\n".join([titles[key], *(texts[change] for change in item_order)]))
     return Counted(new_header, new_messages)
 
 
 def _edit(texts: Texts, changes: Iterable[Change]) -> None:
     """Change texts at their position before; those that came are put beside them."""
-    for it in changes:
-        if it.before_at is None:
-            known = texts.get(("new", it.after_at))
-            texts["new", it.after_at] = it.after if known is None else _lines(known, it.after or "")
-        elif it.after_at is not None and it.after is not None and it.before is not None:
-            text = texts[it.before_at]
-            mark = text.partition("\n")[0]
-            if it.kind in ("renamed", "role", "cache"):
-                assert text.startswith(it.before)
-                texts[it.before_at] = it.after + text[len(it.before) :]
-            elif text == it.before:
-                texts[it.before_at] = it.after
+    for change in changes:
+        if change.before_at is None:
+            earlier_text = texts.get(("new", change.after_at))
+            texts["new", change.after_at] = (
+                change.after if earlier_text is None else _lines(earlier_text, change.after or "")
+            )
+        elif change.after_at is not None and change.after is not None and change.before is not None:
+            text = texts[change.before_at]
+            sign = text.partition("\n")[0]
+            if change.kind in ("renamed", "role", "cache"):
+                assert text.startswith(change.before)
+                texts[change.before_at] = change.after + text[len(change.before) :]
+            elif text == change.before:
+                texts[change.before_at] = change.after
             else:
-                assert text == _lines(mark, it.before)
-                texts[it.before_at] = _lines(mark, it.after)
+                assert text == _lines(sign, change.before)
+                texts[change.before_at] = _lines(sign, change.after)
 
 
 def _order(keys: Sequence[object], changes: Sequence[Change], message: int | None = None) -> list:
     """Return the keys in the order after changes, of the items of one message or of all."""
-    moving = [it for it in changes if it.kind in ("added", "removed", "moved", "cache")]
-    gone = {it.before_at for it in moving}
-    order = [key for key in keys if key not in gone]
-    coming = {it.after_at: it.before_at or ("new", it.after_at) for it in moving if it.after_at}
-    for at in sorted(at for at in coming if message in (None, at[0])):
-        order.insert(at[-1], coming[at])
+    moving = [change for change in changes if change.kind in ("added", "removed", "moved", "cache")]
+    old_positions = {change.before_at for change in moving}
+    order = [key for key in keys if key not in old_positions]
+    new_positions = {
+        change.after_at: change.before_at or ("new", change.after_at)
+        for change in moving
+        if change.after_at
+    }
+    for position in sorted(
+        position for position in new_positions if message in (None, position[0])
+    ):
+        order.insert(position[-1], new_positions[position])
     return order

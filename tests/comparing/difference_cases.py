@@ -14,7 +14,7 @@ from promptdsl import *
 from tests.cases_file import write_cases
 from tests.internals import FileEntry, FilePart, PromptFile, changes, failure_text
 
-# CASES: the lines of the file beside this one are counted from here.
+# CASES: the lines of the file next to this one are counted from here.
 Table = Mapping[str, PromptFile]
 
 
@@ -28,8 +28,8 @@ def file(*entries: tuple[str, ...], header: tuple[str, ...] = ()) -> PromptFile:
 
 def part(text: str) -> FilePart:
     """Return the part of a mark and a text, with a line of its own for each text."""
-    mark, _, body = text.rpartition("|")
-    return FilePart(mark, body, Source("prompts.py", len(text)))
+    sign, _, body = text.rpartition("|")
+    return FilePart(sign, body, Source("prompts.py", len(text)))
 
 
 def header(*lines: str) -> PromptFile:
@@ -233,13 +233,14 @@ FAMILIES: Mapping[str, tuple[Table, int]] = {
 }
 
 
-def told(before: PromptFile, after: PromptFile) -> list[Any]:
+def printed(before: PromptFile, after: PromptFile) -> list[Any]:
     """Return the first line of what differs, and each change: kind, place, from where to where."""
-    found = changes(before, after)
+    all_changes = changes(before, after)
     rows = [
-        f"{it.kind}{'?' * it.minor} {' > '.join(it.location)} {it.before_at}->{it.after_at}"
-        + (f" {it.was} -> {it.now}" if it.was or it.now else "")
-        for it in found
+        f"{change.kind}{'?' * change.minor} {' > '.join(change.location)} "
+        f"{change.before_at}->{change.after_at}"
+        + (f" {change.was} -> {change.now}" if change.was or change.now else "")
+        for change in all_changes
     ]
     return [failure_text(before, after).partition("\n")[0], *rows]
 
@@ -254,7 +255,7 @@ def next_ones(table: Table, count: int, say: Callable[[PromptFile, PromptFile], 
 
 
 DIFFERENCES: Mapping[str, Callable[[], object]] = {
-    **{name: partial(next_ones, *family, told) for name, family in FAMILIES.items()},
+    **{name: partial(next_ones, *family, printed) for name, family in FAMILIES.items()},
     "texts": partial(next_ones, TEXTS, 2, failure_text),
     "whole entries": partial(next_ones, dict([*ENTRIES.items()][::3]), 1, failure_text),
     "whole parts": partial(next_ones, dict([*PARTS.items()][::3]), 1, failure_text),

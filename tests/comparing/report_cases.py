@@ -26,22 +26,22 @@ from tests.comparing.difference_cases import ENTRIES, HEADERS, PARTS, TEXTS, fil
 from tests.internals import (
     FileEntry,
     PromptFile,
-    alias,
     aligned,
     by_occurrence,
     changed_words,
-    ended,
     hunks,
     in_order,
     increasing,
     is_same_snapshot,
     most_alike,
-    shown,
+    value_bracket,
+    with_brackets,
+    with_end_brackets,
 )
 from tests.reports.compared_pairs import marks, sections, tools, turns
 from tests.reports.request_cases import ALL, result
 
-# CASES: the lines of the file beside this one are counted from here.
+# CASES: the lines of the file next to this one are counted from here.
 
 
 # Reports.
@@ -73,8 +73,8 @@ def lost() -> Iterable[PromptComparison]:
         "t/same.prompt.txt": one,
     }
     for name, other in others.items():
-        found = diff(one, other)
-        yield PromptComparison(name, "changed" if found else "same", found)
+        prompt_diff = diff(one, other)
+        yield PromptComparison(name, "changed" if prompt_diff else "same", prompt_diff)
 
 
 def reports() -> dict[str, DiffReport]:
@@ -111,7 +111,7 @@ def reports() -> dict[str, DiffReport]:
     }
 
 
-def told(name: str) -> dict[str, Any]:
+def printed_report(name: str) -> dict[str, Any]:
     """Return what a report says in its forms."""
     report = reports()[name]
     groups = [
@@ -147,17 +147,25 @@ def short(text: str) -> str:
 
 
 def told_of_two(before: PromptFile | Rendered, after: PromptFile | Rendered) -> list[Any]:
-    """Return what is told of two prompts: tokens, prefix, lost marks, and what each change adds."""
-    found = diff(before, after)
-    data, prefix = found.to_dict(), found.prefix
+    """Return what is reported about two prompts: tokens, prefix, lost marks, tokens of changes."""
+    prompt_diff = diff(before, after)
+    data, prefix = prompt_diff.to_dict(), prompt_diff.prefix
     counts = [change["tokens"] for change in data["changes"] if change["tokens"]]
-    told = [found.sentence, *found.costs, *([list(prefix.lost_marks)] if prefix else [])]
-    figures = attrs.astuple(prefix)[:3] if prefix else ()
-    return [*told, [data["tokens"]["added"], *counts], [*figures, prefix and prefix.broken_by]]
+    sentences = [
+        prompt_diff.sentence,
+        *prompt_diff.costs,
+        *([list(prefix.lost_marks)] if prefix else []),
+    ]
+    numbers_of_prefix = attrs.astuple(prefix)[:3] if prefix else ()
+    return [
+        *sentences,
+        [data["tokens"]["added"], *counts],
+        [*numbers_of_prefix, prefix and prefix.broken_by],
+    ]
 
 
 def of_requests(prompts: Callable[[], dict[str, Timeline]], target: dict[str, str]) -> object:
-    """Return what is told of each prompt of a family and the next one."""
+    """Return what is reported about each prompt of a family and the next one."""
     rendered = {name: render(it, **target) for name, it in prompts().items()}
     return next_ones(rendered, 1, told_of_two)  # type: ignore[arg-type]
 
@@ -183,7 +191,7 @@ def totals() -> object:
 
 
 def libraries() -> object:
-    """Return what is told of libraries with other versions."""
+    """Return what is reported about libraries with other versions."""
     of: dict[str, tuple[tuple[str, str | None], ...]] = {
         "none": (),
         "a b": (("a", "1"), ("b", "1")),
@@ -192,13 +200,16 @@ def libraries() -> object:
         "a, no version": (("a", None), ("c", "1")),
     }
     files = {name: attrs.evolve(text("x"), libraries=it) for name, it in of.items()}
-    said: Callable[..., Any] = lambda one, two: [bool(diff(one, two)), diff(one, two).sentence]  # noqa: E731
-    return next_ones(files, 4, said)
+
+    def sentence_of(before: PromptFile, after: PromptFile) -> list[object]:
+        return [bool(diff(before, after)), diff(before, after).sentence]
+
+    return next_ones(files, 4, sentence_of)
 
 
 def same_snapshots() -> object:
     """Return whether snapshots with other rounded figures are the same, by their figures."""
-    sides = [
+    counts = [
         ("~90", "~9"),
         ("~110", "~9"),
         ("~111", "~9"),
@@ -206,11 +217,11 @@ def same_snapshots() -> object:
         ("~90", "~30"),
         ("~9", "~9"),
     ]
-    sides += [("~1,000", "~9"), ("~1,100", "~9"), ("~1,101", "~9"), ("~900", "~9"), ("~899", "~9")]
+    counts += [("~1,000", "~9"), ("~1,100", "~9"), ("~1,101", "~9"), ("~900", "~9"), ("~899", "~9")]
     end = "tokens: no\n---\n\ntokens: ~5\n"
     texts = {
-        f"{total} {gone}": f"---\ntokens: {total} (o)\ndropped: a, b, {gone} {end}"
-        for total, gone in sides
+        f"{total} {dropped}": f"---\ntokens: {total} (o)\ndropped: a, b, {dropped} {end}"
+        for total, dropped in counts
     }
     return [
         f"{one} = {two}"
@@ -224,13 +235,13 @@ def same_snapshots() -> object:
 
 def long_report(*sizes: int, name: str = "p", lines: bool = False) -> DiffReport:
     """Return a report of prompts, each of which gained so many characters, or lines."""
-    found: list[PromptComparison] = []
+    comparisons: list[PromptComparison] = []
     for number, size in enumerate(sizes):
         more = [f"{number} {it}" for it in range(size)] if lines else [f"{number}" * size]
-        found.append(
+        comparisons.append(
             PromptComparison(f"{name}{number}", "changed", diff(text("x"), text("x", *more)))
         )
-    return DiffReport(tuple(found))
+    return DiffReport(tuple(comparisons))
 
 
 def cut() -> object:
@@ -288,8 +299,11 @@ TITLES = (
 def escaped() -> object:
     """Return odd texts and names as a snapshot shows them."""
     return {
-        "shown": [[shown(it), shown(it, one_line=True), ended(it)] for it in ODD],
-        "alias": [[alias(it), alias(it, 1), alias(it, 12)] for it in NAMES],
+        "shown": [
+            [with_brackets(it), with_brackets(it, one_line=True), with_end_brackets(it)]
+            for it in ODD
+        ],
+        "alias": [[value_bracket(it), value_bracket(it, 1), value_bracket(it, 12)] for it in NAMES],
         "printable": [
             markdown_of(it) for it in ("`a|1` and `b`; <b> @c #4 www.d.e", "a_b _c_ d", "``")
         ],
@@ -303,21 +317,21 @@ def markdown_of(title: str) -> str:
 
 def titles() -> object:
     """Return the fields of titles, and the titles as text again."""
-    found = {it: FileEntry(it).title for it in TITLES}
+    titles = {it: FileEntry(it).title for it in TITLES}
     return {
         it: [str(title) == it, title.kind, title.first_word, title.sent_as, *attrs.astuple(title)]
-        for it, title in found.items()
+        for it, title in titles.items()
     }
 
 
-def kept() -> object:
+def equal_after_record() -> object:
     """Return which snapshots of records that were kept are those of their results."""
-    found: dict[str, bool] = {}
+    are_equal: dict[str, bool] = {}
     for name in [it for it in ALL if not it.endswith(("anthropic", "gemini", "120"))]:
         rendered = result(name)
-        sides = [prompt_file(it) for it in (rendered, record_rendered(rendered.record()))]
-        found[name] = sides[0].entries == sides[1].entries
-    return found
+        files = [prompt_file(it) for it in (rendered, record_rendered(rendered.record()))]
+        are_equal[name] = files[0].entries == files[1].entries
+    return are_equal
 
 
 QUESTION = {"role": "user", "content": "Hi"}
@@ -360,16 +374,16 @@ ASKED: dict[str, Any] = {
 
 
 def providers() -> object:
-    """Return of payloads the provider and the entries that are told, or what is wrong."""
-    found: dict[str, object] = {}
+    """Return of payloads the provider and the entries that are reported, or what is wrong."""
+    printed: dict[str, object] = {}
     for name, payload in ASKED.items():
         try:
             file = payload_file(payload)
-            told = [dict(file.header)["model"], *(str(it.title) for it in file.entries)]
+            lines = [dict(file.header)["model"], *(str(it.title) for it in file.entries)]
         except DataError as error:
-            told = [error.what, error.fix]
-        found[name] = told
-    return found
+            lines = [error.what, error.fix]
+        printed[name] = lines
+    return printed
 
 
 # Alignment.
@@ -412,7 +426,7 @@ ORDERS = ("0123456", "1032", "2103", "456", "654", "055", "505", "016", "610", "
 
 def rows(near: float, far: float) -> object:
     """Return the steps that align each two choices of items, some of which have other words."""
-    found: dict[str, str] = {}
+    steps_by_case: dict[str, str] = {}
     for one, two, change in product(ORDERS, ORDERS, ("", " more", "x")):
         before = [ROWS[int(number)] for number in one]
         after = [
@@ -424,15 +438,15 @@ def rows(near: float, far: float) -> object:
             [lambda it: it, lambda it: it.split(" ")[0] if it[0] != "c" else None],
             group=lambda it: it.strip("x")[0],
             text=lambda it: it,
-            near=near,
-            far=far,
+            near_minimum=near,
+            far_minimum=far,
         )
-        found[f"{one} {two}{change}"] = " ".join(
+        steps_by_case[f"{one} {two}{change}"] = " ".join(
             f"{getattr(it, 'before', '-')}{getattr(it, 'after', '-')}"
-            + ("m" if getattr(it, "moved", False) else "")
+            + ("m" if getattr(it, "is_moved", False) else "")
             for it in steps
         )
-    return found
+    return steps_by_case
 
 
 def alike() -> object:
@@ -441,7 +455,7 @@ def alike() -> object:
     return {
         "most alike": _pairs(most_alike(texts, texts[::-1])),
         "at least": [
-            _pairs(most_alike(PARTLY, PARTLY_TOO, least=it)) for it in (0.0, 0.4, 0.5, 0.8, 1.0)
+            _pairs(most_alike(PARTLY, PARTLY_TOO, minimum=it)) for it in (0.0, 0.4, 0.5, 0.8, 1.0)
         ],
         "many": _pairs(most_alike(["a", "b", *"c" * 18], [*"b" * 18, "b", "a"])),
         "too many": _pairs(most_alike(["a", "b", *"c" * 18], [*"b" * 19, "b", "a"])[:3]),
@@ -478,7 +492,7 @@ TARGETS: dict[str, dict[str, str]] = {
     "gpt-5.6-sol": {"model": "gpt-5.6-sol"},
 }
 REPORTS: Mapping[str, Callable[[], object]] = {
-    **{f"report: {name}": partial(told, name) for name in reports()},
+    **{f"report: {name}": partial(printed_report, name) for name in reports()},
     **{
         f"requests: {prompts.__name__}, {name}": partial(of_requests, prompts, TARGETS[name])
         for prompts, name in (
@@ -500,7 +514,7 @@ REPORTS: Mapping[str, Callable[[], object]] = {
     "cut": cut,
     "escaped": escaped,
     "titles": titles,
-    "kept": kept,
+    "kept": equal_after_record,
     "providers": providers,
 }
 

@@ -15,7 +15,7 @@ from tests.providers.conversations import PDF, PNG, WAV
 from tests.reports.prompts import words
 from tests.reports.request_cases import long, results, strange, system, talk, unpaired
 
-# CASES: the lines of the file beside this one are counted from here.
+# CASES: the lines of the file next to this one are counted from here.
 TICKETS = "T-1 and T-12, then T-1 again, and Ann"
 SCRUBBERS: dict[str, Any] = {
     "ticket": r"T-[0-9]+",
@@ -188,7 +188,7 @@ def of_models(name: str) -> dict[str, str]:
 
 
 def of_payloads(name: str) -> dict[str, str]:
-    """Return the snapshots of the payload of a prompt for providers that are told from it."""
+    """Return the snapshots of the payload of a prompt for providers that are recognised by it."""
     rendered = {it: render(PROMPTS[name](), provider=it) for it in ("openai", "gemini", "bedrock")}
     return {it: serialise(payload_file(side.payload())) for it, side in rendered.items()}
 

@@ -18,13 +18,13 @@ from tests.internals import (
     FileEntry,
     FilePart,
     ShownTexts,
-    alias,
     controls,
     invisible,
     parse,
     prompt_file,
     schema_text,
     serialise,
+    value_bracket,
 )
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.searching import examples, with_each
@@ -107,7 +107,7 @@ def is_kept(text: str) -> bool:
     """Return whether a text of a user is in its file, which ends in one line end."""
     rendered = recorded(TextBlock(text))
     written = serialise(prompt_file(rendered))
-    parts = [part for entry in parse(written).entries for part in entry.parts]
+    parts = [part for file_entry in parse(written).entries for part in file_entry.parts]
     texts = "".join(message.text for message in rendered.messages)
     return (texts, "\n", True) == (
         "".join(hidden(part.text) for part in parts),
@@ -142,7 +142,7 @@ def test_two_prompts_have_two_files(one: list[Block], other: list[Block]) -> Non
 
 
 def test_marks_as_text() -> None:
-    """A text that looks like marks, an end of a message or a sign is told from them."""
+    """A text that looks like a sign, a title or a bracket is not mistaken for one."""
     hostile = "a\n\n──▶ system\n─▷ rules\n\\\n ─⚑ cache\n⟦date⟧\n"
     expected = [
         *("", "──▶ user", "a", "", "\\──▶ system", "\\─▷ rules", "\\\\"),
@@ -182,7 +182,7 @@ def test_volatiles_by_label(days: tuple[str, ...]) -> None:
 def test_labels_are_told_from_signs(label: str) -> None:
     """A label that could be read as another sign is a JSON string."""
     text = first_text(System(Text(Volatile("x", label=label))))
-    assert (alias(label), True) == (text, text.startswith('⟦"'))
+    assert (value_bracket(label), True) == (text, text.startswith('⟦"'))
 
 
 def test_volatiles_anywhere() -> None:
@@ -202,8 +202,8 @@ def test_volatiles_anywhere() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_length_of_a_volatile(target: dict[str, Any]) -> None:
     """A volatile of any length is the same file, its tokens too; so is an empty one in a text."""
-    news = ("May", "", "\n\n", "It rains. " * 400, "# a\n```\n| b")
-    trees = (Ephemeral("News: ", Volatile(it, label="news"), position="end") for it in news)
+    texts = ("May", "", "\n\n", "It rains. " * 400, "# a\n```\n| b")
+    trees = (Ephemeral("News: ", Volatile(it, label="news"), position="end") for it in texts)
     files = {serialise(prompt_file(render(Timeline(User("q"), tree), **target))) for tree in trees}
     assert 1 == len(files)
 
@@ -383,11 +383,11 @@ def test_a_mark_names_the_section_of_the_text_below() -> None:
     rules = Section(
         "rules", "Refund.", Section("tone", Section("style", "Brief."), "Kind."), "Ask."
     )
-    entry = prompt_file(render(System(rules, "Today."))).entries[0]
+    file_entry = prompt_file(render(System(rules, "Today."))).entries[0]
     assert ["rules", "rules/tone/style", "rules/tone, continued", "rules, continued"] == [
-        part.mark.removeprefix("─▷ ") for part in entry.parts[:-1]
+        part.sign.removeprefix("─▷ ") for part in file_entry.parts[:-1]
     ]
-    assert "─▷ (no section)" == entry.parts[-1].mark
+    assert "─▷ (no section)" == file_entry.parts[-1].sign
 
 
 # What is sent.
@@ -395,7 +395,7 @@ def test_a_mark_names_the_section_of_the_text_below() -> None:
 
 def titles(tree: Timeline, **target: Any) -> list[str]:
     """Return the titles of the messages of a prompt."""
-    return [str(entry.title) for entry in prompt_file(render(tree, **target)).entries]
+    return [str(file_entry.title) for file_entry in prompt_file(render(tree, **target)).entries]
 
 
 HAPPENED = Timeline(
@@ -475,7 +475,7 @@ def test_instructions_have_the_role_of_the_payload() -> None:
 
 
 def test_what_is_added_for_a_target() -> None:
-    """What nobody wrote is shown, and told from what somebody did."""
+    """What nobody wrote is shown, and is not mistaken for what somebody did."""
     tree = Timeline(Assistant("Hi."), User("q"), Developer("Be brief."), User("r"))
     expected = [
         FileEntry("user, added for the target", (FilePart("", "."),)),
@@ -493,8 +493,8 @@ def test_what_is_added_for_a_target() -> None:
 def test_a_mark_behind_the_fence_of_a_target_is_shown() -> None:
     """The end of the fence stands in the block, too, and the mark is after it."""
     tree = Timeline(System("s"), User("q"), Developer("Be brief.", cache=True), User("So?"))
-    entry = prompt_file(render(tree, model="claude-sonnet-4-5")).entries[2]
-    assert ["Be brief.", "─⚑ cache"] == [part.mark or part.text for part in entry.parts]
+    file_entry = prompt_file(render(tree, model="claude-sonnet-4-5")).entries[2]
+    assert ["Be brief.", "─⚑ cache"] == [part.sign or part.text for part in file_entry.parts]
 
 
 def test_what_is_not_sent() -> None:
@@ -503,7 +503,7 @@ def test_what_is_not_sent() -> None:
     tree = Timeline(System("s", cache=True), User("q", video))
     entries = prompt_file(render(tree, model="gpt-5")).entries
     assert ["─⚑ cache, not sent", "─■ video 3 B sha256:709e80c88487, not sent"] == [
-        entry.parts[-1].mark for entry in entries
+        file_entry.parts[-1].sign for file_entry in entries
     ]
 
 
@@ -520,13 +520,13 @@ def test_a_document_that_is_sent_as_text() -> None:
         (("", "See."), (mark, ""), ("─■ text", "Sum up.")),
         (("", "Here:"), (mark, "")),
         ((mark, ""), ("─■ text", "So?")),
-    ] == [tuple((part.mark, part.text) for part in it.parts) for it in (first, result, last)]
+    ] == [tuple((part.sign, part.text) for part in it.parts) for it in (first, result, last)]
 
 
 def test_names_that_are_not_sent() -> None:
-    """The name of a speaker or of an answer is told as not sent where the payload has none."""
-    form = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
-    tree = Timeline(User("q", name="ada"), Output(form, name="cited"))
+    """The name of a speaker or of an answer is reported as not sent where the payload has none."""
+    schema = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
+    tree = Timeline(User("q", name="ada"), Output(schema, name="cited"))
     assert ["answer cited", "user named ada"] == titles(tree, model="gpt-5")
     gemini = ["answer cited, name not sent", "user named ada, name not sent"]
     assert gemini == titles(tree, model="gemini-2.5-pro")
@@ -554,7 +554,7 @@ def test_an_empty_line_for_a_mark() -> None:
 def test_blank_turns_are_not_sent() -> None:
     """A target leaves out a text of white space alone: it is not the first message."""
     rendered = render(Timeline(User("  "), Assistant("Hi."), User("x")), model="gpt-5")
-    titles = [str(entry.title) for entry in prompt_file(rendered).entries]
+    titles = [str(file_entry.title) for file_entry in prompt_file(rendered).entries]
     added = "user, added for the target"
     assert titles == ["user, not sent", added, "assistant", "user"]
 
@@ -571,7 +571,7 @@ def test_ids_as_sent() -> None:
     """A call whose id a target changes shows both, and so does its result."""
     tree = Timeline(User("q"), Assistant(ToolUse("f", {}, id="fc.1")), ToolMessage("fc.1", "x"))
     _, call, result = prompt_file(render(tree, provider="anthropic")).entries
-    assert call.parts[0].mark == "─■ call f fc.1, id sent as fc_1"
+    assert call.parts[0].sign == "─■ call f fc.1, id sent as fc_1"
     assert str(result.title) == "tool f fc.1 as user, id sent as fc_1"
 
 
@@ -630,4 +630,4 @@ def test_two_blocks_in_a_fence_of_each() -> None:
         ("─⚑ cache", ""),
         ("─■ added for the target", "<developer>"),
         ("─■ text", "b"),
-    ] == [(part.mark, part.text) for part in file.entries[1].parts]
+    ] == [(part.sign, part.text) for part in file.entries[1].parts]

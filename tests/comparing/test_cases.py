@@ -14,7 +14,7 @@ def test_snapshots_of_two_of_each_thing(case: str) -> None:
 
 @pytest.mark.parametrize("family", difference_cases.DIFFERENCES)
 def test_differences_of_two_of_each_thing(family: str) -> None:
-    """Each change of two snapshots is told once, with its kind and its place on both sides."""
+    """Each change of two snapshots is reported once, with its kind and its place on both sides."""
     assert [] == unlike_cases(difference_cases.__file__, difference_cases.DIFFERENCES, family)
 
 

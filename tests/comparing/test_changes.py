@@ -69,11 +69,11 @@ def test_every_changed_line_is_in_the_text(two: tuple[PromptFile, PromptFile]) -
     """
     before, after = two[0], attrs.evolve(two[1], header=two[0].header)
     lines = {*failure_text(before, after).split("\n")}
-    gone, come = (
+    removed_lines, come = (
         lines_in_file(before) - lines_in_file(after),
         lines_in_file(after) - lines_in_file(before),
     )
-    signed = {f"- {line}" for line in gone} | {f"+ {line}" for line in come}
+    signed = {f"- {line}" for line in removed_lines} | {f"+ {line}" for line in come}
     marks = tuple(f"{sign} {mark}" for sign in "-+" for mark in ("─▷", "─■ text"))
     assert [] == [line for line in signed if line not in lines and not line.startswith(marks)]
 
@@ -94,7 +94,7 @@ def test_the_exact_tokens_are_in_the_first_line() -> None:
 
 
 def test_the_exact_tokens_stand_for_the_rounded_ones() -> None:
-    """A line of the header that changed is told once, in the first line."""
+    """A line of the header that changed is reported once, in the first line."""
     before, after = (PromptFile((("tokens", f"~{n} (o200k_base)"),), ()) for n in (850, 860))
     assert failure_text(before, after, exact=857) == "tokens ~850 -> 857"
 
@@ -102,13 +102,15 @@ def test_the_exact_tokens_stand_for_the_rounded_ones() -> None:
 def test_a_changed_section_has_the_line_that_wrote_it() -> None:
     """The path is that from the folder where the tests were started."""
     part = FilePart("─▷ rules", "Be brief.")
-    here = FilePart("─▷ rules", "Be kind.", Source(str(Path.cwd() / "prompts.py"), 12))
-    before, after = (PromptFile((), (FileEntry("system", (it,)),)) for it in (part, here))
+    part_with_source = FilePart("─▷ rules", "Be kind.", Source(str(Path.cwd() / "prompts.py"), 12))
+    before, after = (
+        PromptFile((), (FileEntry("system", (it,)),)) for it in (part, part_with_source)
+    )
     assert failure_text(before, after).split("\n")[2] == "system > rules (prompts.py:12)"
 
 
 def test_a_message_of_two_lines_has_the_first() -> None:
-    """A message whose sections were written at two lines is told with the first of them."""
+    """A message whose sections were written at two lines is reported with the first of them."""
     parts = [
         FilePart(f"─▷ {name}", "Be brief.", Source(f"{Path.cwd()}/prompts.py", line))
         for name, line in (("rules", 12), ("tone", 14))
@@ -131,7 +133,7 @@ def test_a_section_that_went_to_another_message_has_moved() -> None:
 
 
 def test_two_sections_that_went_to_another_message_have_moved() -> None:
-    """Neither of two parts that moved is told as removed."""
+    """Neither of two parts that moved is reported as removed."""
     role, rules, tone = (
         FilePart(f"─▷ {name}", f"The {name}.") for name in ("role", "rules", "tone")
     )
@@ -189,14 +191,14 @@ def test_of_two_equal_texts_the_nearer_one_is_compared() -> None:
 
 
 def test_two_lines_that_changed_places_and_words() -> None:
-    """Of lines that are alike crosswise one pair is told as changed; each line is told once."""
+    """Of lines that are alike crosswise, one pair is a change; each line is reported once."""
     before, after = one_text("a b c d\nk l m n"), one_text("k l m x\na b c x")
     lines = re.findall("^[-+] .*", failure_text(before, after), re.MULTILINE)
     assert ["+ a b c x", "+ k l m x", "- a b c d", "- k l m n"] == sorted(lines)
 
 
 def test_what_is_removed_behind_what_moved_is_told_at_its_old_place() -> None:
-    """A message that went is told where it was, not where the one before it is now."""
+    """A message that went is reported where it was, not where the one before it is now."""
     before = one_text("It goes down.", "It is removed.", "It stays.", "It stays, too.")
     after = one_text("It stays.", "It stays, too.", "It goes down.")
     assert [

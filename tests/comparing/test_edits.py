@@ -123,8 +123,8 @@ def test_an_answer_that_is_not_strict_keeps_its_name() -> None:
 
 def test_roles_that_changed_alike_are_told_together() -> None:
     """Another model sends an event in another role, and its mark is sent."""
-    told = diff(Desk().render("gpt-5"), Desk().render()).sentence.split("; ")
-    assert told[:5] == [
+    sentence = diff(Desk().render("gpt-5"), Desk().render()).sentence.split("; ")
+    assert sentence[:5] == [
         "model gpt-5 (openai) -> claude-sonnet-4-5 (anthropic)",
         "`answer reply` sent without its name",
         "`event` sent as user, was developer",
@@ -152,47 +152,50 @@ def long_talk(budget: int) -> Rendered:
 def test_what_a_budget_drops_is_told_by_name() -> None:
     """An exchange more, or one less, is in the sentence once, as messages."""
     more, less = long_talk(300), long_talk(200)
-    told = [diff(*it).sentence for it in ((more, less), (less, more))]
-    assert told == [
+    sentence = [diff(*it).sentence for it in ((more, less), (less, more))]
+    assert sentence == [
         "`user 1` and `assistant 1` dropped for the budget",
         "`user 1` and `assistant 1` not dropped any more",
     ]
 
 
 def test_what_the_author_removed_is_not_what_the_budget_dropped() -> None:
-    """Beside an exchange that was dropped, a part that went is told as such."""
+    """Beside an exchange that was dropped, a part that went is reported as such."""
     before, after = (
         render(Timeline(History(TALK, step=25), *parts, User("So?")), model="gpt-5", budget=budget)
         for budget, parts in ((300, [Grounding("account", "Plan Pro.")]), (200, []))
     )
-    told = "`user 1` and `assistant 1` dropped for the budget; `grounding account` removed"
-    assert told == diff(before, after).sentence
+    sentence = "`user 1` and `assistant 1` dropped for the budget; `grounding account` removed"
+    assert sentence == diff(before, after).sentence
 
 
 def test_a_new_message_is_not_one_that_was_dropped() -> None:
     """Where results are cleared, or more of a history goes than before, new ones are added."""
 
     def talk(count: int, **options: Any) -> Rendered:
-        said: list[dict[str, Any]] = [{"role": "user", "content": "Look."}]
+        messages: list[dict[str, Any]] = [{"role": "user", "content": "Look."}]
         for it in range(count):
             call = {"type": "tool_use", "id": f"c{it}", "name": "look", "input": {"page": it}}
             text = f"page {it} " * 30
-            told = {"type": "tool_result", "tool_use_id": f"c{it}", "content": text}
-            said += [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [told]}]
-        prompt = Timeline(History(said, step=50, **options))
+            answer = {"type": "tool_result", "tool_use_id": f"c{it}", "content": text}
+            messages += [
+                {"role": "assistant", "content": [call]},
+                {"role": "tool", "content": [answer]},
+            ]
+        prompt = Timeline(History(messages, step=50, **options))
         return render(prompt, model="gpt-5", budget=500)
 
     for options in ({"clear_results": 1}, {}):
-        told = diff(talk(6, **options), talk(9, **options)).sentence
-        assert "not dropped" not in told.replace("1 part not dropped", "")
+        sentence = diff(talk(6, **options), talk(9, **options)).sentence
+        assert "not dropped" not in sentence.replace("1 part not dropped", "")
 
 
 def guide(budget: int, *, sections: Sequence[str] = "ab") -> Rendered:
     """Return system and user sections, some of them inside others, that a budget drops."""
     data = Section("data", "d " * 200, priority=1)
-    own = [Section(name, name) for name in sections]
+    turn_sections = [Section(name, name) for name in sections]
     inner = Section("o", Section("in", "i " * 100, priority=2), "rest")
-    prompt = Timeline(System(*own, data, inner), User(*own, data, "So?"))
+    prompt = Timeline(System(*turn_sections, data, inner), User(*turn_sections, data, "So?"))
     return render(prompt, budget=budget, counter=lambda text: len(text.split()))
 
 
@@ -217,8 +220,8 @@ def test_the_tokens_of_two_models_are_labelled_each() -> None:
 
 def test_a_text_after_one_without_a_name_has_a_place() -> None:
     """Where it was is said in words, and the mark of the file is no line of it."""
-    told = str(diff(User("a", Text("b")), User("a"))).split("\n")
-    assert ["user > text", "(removed, it was after the text before it)", "- b"] == told[-3:]
+    sentence = str(diff(User("a", Text("b")), User("a"))).split("\n")
+    assert ["user > text", "(removed, it was after the text before it)", "- b"] == sentence[-3:]
 
 
 def test_letters_that_look_alike_are_named() -> None:
@@ -227,8 +230,8 @@ def test_letters_that_look_alike_are_named() -> None:
         System("Pay now, please."),
         ("P\u0430y now, please.", "P\u0430y now, or later, please."),
     )
-    told = {str(diff(before, System(text))).split("\n")[-1] for text in texts}
-    assert {"(other letters: CYRILLIC SMALL LETTER A, was LATIN SMALL LETTER A)"} == told
+    sentence = {str(diff(before, System(text))).split("\n")[-1] for text in texts}
+    assert {"(other letters: CYRILLIC SMALL LETTER A, was LATIN SMALL LETTER A)"} == sentence
     others = [str(diff(before, System(text))).split("\n")[-1] for text in ("Pau now.", "P-y now.")]
     assert ["+ Pau now.", "+ P-y now."] == others
 
@@ -236,8 +239,8 @@ def test_letters_that_look_alike_are_named() -> None:
 def test_a_section_that_moves_is_one_change_for_each_model() -> None:
     """What stands instead of a mark that a model does not take follows from the move."""
     moved = Desk(sections=("role", "tone", "rules"))
-    told = "`rules` moved; 1 hint added"  # the mark is behind a volatile value now
-    assert told == diff(Desk().render("gpt-5"), moved.render("gpt-5")).sentence
+    sentence = "`rules` moved; 1 hint added"  # the mark is behind a volatile value now
+    assert sentence == diff(Desk().render("gpt-5"), moved.render("gpt-5")).sentence
 
 
 def test_another_role_for_events_is_told() -> None:
@@ -245,12 +248,12 @@ def test_another_role_for_events_is_told() -> None:
     prompt = Timeline(System("You help."), User("Hi."), Event("The page was opened."), User("So?"))
     before = render(prompt, model="gpt-5")
     after = render(prompt, model="gpt-5", transformation={"role_mapping": {"event": "user"}})
-    told = "`event` sent as user, was developer; `user 2` sent in the message above it"
-    assert told == diff(before, after).sentence
+    sentence = "`event` sent as user, was developer; `user 2` sent in the message above it"
+    assert sentence == diff(before, after).sentence
 
 
 def test_an_upgraded_library_is_told_with_its_versions() -> None:
-    """An upgrade is told, also where it changes no text."""
+    """An upgrade is reported, also where it changes no text."""
     before, after = (
         attrs.evolve(prompt_file(Desk().render()), libraries=(("support", version),))
         for version in ("1.2.0", "1.3.0")
@@ -264,15 +267,15 @@ def test_a_clock_alone_changes_nothing() -> None:
         render(System(Section("rules", "Be brief."), Text(Volatile(day, label="date"))))
         for day in ("May 4", "May 5")
     )
-    found = diff(before, after)
-    assert (False, "") == (bool(found), found.sentence)
-    assert "nothing changed" == str(found).split("\n")[0]
-    assert str(found.prefix).startswith("the shared prefix ends at ")
+    prompt_diff = diff(before, after)
+    assert (False, "") == (bool(prompt_diff), prompt_diff.sentence)
+    assert "nothing changed" == str(prompt_diff).split("\n")[0]
+    assert str(prompt_diff.prefix).startswith("the first difference is in ")
 
 
 @pytest.mark.parametrize("id", ["q1", "q[1]", "user_2[7]x"])
 def test_a_section_of_a_turn_with_an_id(id: str) -> None:
-    """A section that a budget drops is told by the id of its turn, whatever that looks like."""
+    """A section that a budget drops is reported by the id of its turn, whatever that looks like."""
     turn = User(Section("s", "It rains. " * 20, priority=1), "Hello there.", id=id)
-    whole, fitted = (render(turn, counter=len, budget=budget) for budget in (None, 40))
-    assert "`s` dropped for the budget" in str(diff(whole, fitted))
+    complete, fitted = (render(turn, counter=len, budget=budget) for budget in (None, 40))
+    assert "`s` dropped for the budget" in str(diff(complete, fitted))

@@ -135,10 +135,10 @@ def test_text_around_a_section_is_stored_once() -> None:
     rules = Section("rules", "Help.", Section("tone", "Be brief."), "Now.")
     base, full = (prompt_file(render(System(rules, Text("x")), model=m)) for m in (None, "gpt-5"))
     changed = attrs.evolve(full.entries[0].parts[0], text="Help!")
-    entry = FileEntry("system", (changed, *full.entries[0].parts[1:]))
-    (entry,) = difference(base, attrs.evolve(full, entries=(entry,))).entries
+    file_entry = FileEntry("system", (changed, *full.entries[0].parts[1:]))
+    (file_entry,) = difference(base, attrs.evolve(full, entries=(file_entry,))).entries
     names = ["─▷ rules", *(f"─= system > {name}" for name in ("rules/tone", "rules, continued"))]
-    assert [part.mark for part in entry.parts][:3] == names
+    assert [part.sign for part in file_entry.parts][:3] == names
 
 
 @examples(300)
@@ -179,7 +179,7 @@ def test_a_base_without_a_message_that_is_named_is_an_error() -> None:
 
 
 def test_a_file_that_is_whole_needs_no_base() -> None:
-    """A snapshot of another kind is told apart by its header."""
-    whole = PromptFile((), ())
-    error = raised(SnapshotFormatError, lambda: applied(whole, whole))
+    """A snapshot of another kind is recognised by its header."""
+    empty_file = PromptFile((), ())
+    error = raised(SnapshotFormatError, lambda: applied(empty_file, empty_file))
     assert error.what == f"the line {': '.join(BASE_LINE)!r} is missing"

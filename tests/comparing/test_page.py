@@ -66,8 +66,8 @@ def without_gap(change: Change) -> list[Any]:
     kinds = {change.before is None: "added", change.after is None: "removed"}
     kind = kinds.get(True, "equal")
     rows = [*rows_of(change)]
-    shown = [number for number, row in enumerate(rows) if row[:3] != (kind, "", "")]
-    return rows[: max(shown, default=0) + 1]
+    visible_rows = [number for number, row in enumerate(rows) if row[:3] != (kind, "", "")]
+    return rows[: max(visible_rows, default=0) + 1]
 
 
 @pytest.mark.parametrize("rule", ["No refunds.", "", "Refunds.\n\n\nAsk."])
@@ -102,13 +102,13 @@ def shared_change(count: int) -> DiffReport:
     role, old, new = "Be kind. " * 20, "No refunds.", "Refunds within a week."
     prompts: list[PromptComparison] = []
     for number in range(count):
-        own = ("So.", "Then.") if number == count - 1 else ("So.", "So.")
+        rules = ("So.", "Then.") if number == count - 1 else ("So.", "So.")
         before, after = (
             render(
                 Timeline(System(Section("role", role), Section("rules", rule)), User(text)),
                 model="gpt-5",
             )
-            for rule, text in zip((old, new), own, strict=True)
+            for rule, text in zip((old, new), rules, strict=True)
         )
         prompts.append(PromptComparison(f"p{number}", "changed", diff(before, after)))
     return DiffReport(tuple(prompts))

@@ -40,23 +40,25 @@ def payload(prompt: Any, provider: Any) -> Any:
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_one_changed_text_is_one_change(provider: Any) -> None:
     """Payloads of one prompt differ in the line that was changed, and in nothing else."""
-    sides = [
+    files = [
         payload_file(payload(support(rule), provider), provider) for rule in ("Be brief.", "No.")
     ]
-    found = [change for change in diff(*sides).changes if change.location != ("header", "tokens")]
-    assert [(change.kind, change.location[0]) for change in found] == [("changed", "system")]
-    assert found[0].after == (found[0].before or "").replace("Be brief.", "No.")
+    all_changes = [
+        change for change in diff(*files).changes if change.location != ("header", "tokens")
+    ]
+    assert [(change.kind, change.location[0]) for change in all_changes] == [("changed", "system")]
+    assert all_changes[0].after == (all_changes[0].before or "").replace("Be brief.", "No.")
 
 
 @pytest.mark.parametrize(
-    ("provider", "told"),
+    ("provider", "expected_provider"),
     [(provider, provider) for provider in PROVIDERS if provider != "openai_compatible"]
     + [("openai_compatible", "openai")],
 )
-def test_the_provider_is_told_from_a_payload(provider: Any, told: str) -> None:
+def test_the_provider_is_recognised_by_a_payload(provider: Any, expected_provider: str) -> None:
     """Another interface of the form of OpenAI is taken for OpenAI's."""
     file = payload_file(payload(support(), provider))
-    assert dict(file.header)["model"] == f"({told})"
+    assert dict(file.header)["model"] == f"({expected_provider})"
 
 
 def test_the_model_in_a_payload_tells_its_provider() -> None:
@@ -71,8 +73,8 @@ def test_the_order_of_tools_and_the_choice_are_kept() -> None:
     names = [{"type": "function", "function": {"name": name}} for name in ("one", "two")]
     before = {"messages": QUESTION, "tools": names}
     after = {"messages": QUESTION, "tools": names[::-1], "tool_choice": "required"}
-    found = diff(payload_file(before), payload_file(after)).changes
-    assert {change.kind: change.location[0] for change in found} == {
+    all_changes = diff(payload_file(before), payload_file(after)).changes
+    assert {change.kind: change.location[0] for change in all_changes} == {
         "added": "header",
         "moved": "tools",
     }
@@ -89,7 +91,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "nothing": ({}, "no provider has a payload with the keys (none)"),
     "a response": ({"choices": []}, "no provider has a payload with the keys choices"),
     "control": ({"\x1b[2J\n": 1}, "no provider has a payload with the keys ⟦ESC⟧[2J⟦LF⟧"),
-    "other messages": ([3], "no provider has such messages"),
+    "other messages": ([3], "these are not the messages of any provider"),
     "of two": ({"messages": QUESTION}, "the payload may be one of openai or anthropic"),
 }
 
@@ -148,7 +150,7 @@ def test_any_payload_equals_itself(prompt: Any, provider: Any) -> None:
 
 @pytest.mark.slow
 def test_recorded_conversations_are_read(recorded: dict[str, list[dict[str, Any]]]) -> None:
-    """Each is told to be in the form of OpenAI, and has all its messages."""
+    """Each is reported to be in the form of OpenAI, and has all its messages."""
     files = {name: payload_file({"messages": messages}) for name, messages in recorded.items()}
     assert {dict(file.header)["model"] for file in files.values()} == {"(openai)"}
     assert {name: len(file.entries) for name, file in files.items()} == {

@@ -64,13 +64,14 @@ def of_snapshots(before: Any, after: Any) -> SharedPrefix | None:
 def test_a_change_before_a_mark_loses_the_cached_prefix() -> None:
     """One line says where the prefix ends, which mark is lost, and what a cache serves."""
     assert str(prefix(support(), support(rules=f"{RULES} Never lie."))) == (
-        "the shared prefix ends at `rules`: 740 of 779 tokens; "
-        "the cached prefix up to `rules/tone` is lost; nothing from the cache, 779 billed in full"
+        "the first difference is in `rules`, after 740 of 779 tokens; "
+        "the cache up to `rules/tone` is no longer valid; "
+        "nothing from the cache, 779 billed in full"
     )
 
 
 def test_what_is_before_a_mark_that_is_kept_is_not_read_anew() -> None:
-    """With a mark before the change, less is read anew than without."""
+    """With a mark before the change, less is read again than without."""
     changed = f"Zero. {RULES}"
     one = prefix(support("You help. " * 500), support("You help. " * 500, changed))
     other = prefix(
@@ -92,44 +93,48 @@ def test_the_last_of_two_lost_marks_is_named() -> None:
         )
         for role in ("You help.", "You assist.")
     )
-    found = prefix(before, after)
-    assert found
+    shared_prefix = prefix(before, after)
+    assert shared_prefix
     assert (("system > role", "system > rules"), True) == (
-        found.lost_marks,
-        "; the cached prefix up to `rules` is lost;" in str(found),
+        shared_prefix.lost_marks,
+        "; the cache up to `rules` is no longer valid;" in str(shared_prefix),
     )
 
 
 def test_a_change_after_all_marks_loses_none() -> None:
     """The last question is another one: what is cached stays."""
-    found = prefix(support(), support(question="What is it?"))
-    assert found
-    assert (found.broken_by, found.lost_marks) == ("user", ())
+    shared_prefix = prefix(support(), support(question="What is it?"))
+    assert shared_prefix
+    assert (shared_prefix.broken_by, shared_prefix.lost_marks) == ("user", ())
 
 
 def test_a_volatile_value_ends_the_prefix_and_is_no_change() -> None:
     """A clock is another text for a cache, though not for a reviewer."""
-    found = diff(*(render(support(date=day), model=CLAUDE) for day in ("Monday", "Friday")))
-    assert found.prefix
-    assert (found.sentence, found.prefix.broken_by) == ("", "system > (no section)")
-    assert str(found.prefix).startswith("the shared prefix ends at `system`: 754 of 767 tokens;")
+    prompt_diff = diff(*(render(support(date=day), model=CLAUDE) for day in ("Monday", "Friday")))
+    assert prompt_diff.prefix
+    assert (prompt_diff.sentence, prompt_diff.prefix.broken_by) == ("", "system > (no section)")
+    assert str(prompt_diff.prefix).startswith(
+        "the first difference is in `system`, after 754 of 767 tokens;"
+    )
 
 
 def test_a_mark_or_an_id_alone_ends_no_prefix() -> None:
     """Neither is in the text; but a mark divides a block, and what was cached of it is lost."""
     marked = prefix(support(), support(is_role_marked=True))
     one, other = (Timeline(Event(UserAction("left"), id=id), User("Hi")) for id in ("a", "b"))
-    whole = "the shared prefix is the whole prompt"
-    lost = (
-        "the cached prefix up to `rules/tone` is lost; nothing from the cache, 776 billed in full"
-    )
-    assert [f"{whole}; {lost}", whole] == [str(marked), str(prefix(one, other))]
+    complete_text = "the shared prefix is the complete prompt"
+    lost = "the cache up to `rules/tone` is no longer valid"
+    bill = "nothing from the cache, 776 billed in full"
+    assert [f"{complete_text}; {lost}; {bill}", complete_text] == [
+        str(marked),
+        str(prefix(one, other)),
+    ]
 
 
 def test_a_mark_that_loses_the_prefix_is_told_with_it() -> None:
     """In a report, the mark that divides a cached block is what loses it."""
-    found = diff(*(render(support(is_role_marked=it), model=CLAUDE) for it in (False, True)))
-    report = DiffReport((PromptComparison("support", "changed", found),))
+    prompt_diff = diff(*(render(support(is_role_marked=it), model=CLAUDE) for it in (False, True)))
+    report = DiffReport((PromptComparison("support", "changed", prompt_diff),))
     assert ["the cache mark after `role` added in 1 prompt: 1 loses the cached prefix"] == [
         group.sentence for group in report.groups
     ]
@@ -149,48 +154,56 @@ BOTH = pytest.mark.parametrize("compare", [prefix, of_snapshots])
 @BOTH
 def test_a_marked_block_that_grows_is_lost(compare: Any) -> None:
     """A rule at the end of a cached section leaves nothing of it in a cache by marks."""
-    found = compare(cached("A."), cached("A.", "B."))
+    shared_prefix = compare(cached("A."), cached("A.", "B."))
     assert (0, ("system > rules", "user"), True) == (
-        found.served,
-        found.lost_marks,
-        found.anew > 740,
+        shared_prefix.served,
+        shared_prefix.lost_marks,
+        shared_prefix.anew > 740,
     )
 
 
 @BOTH
 def test_text_directly_after_a_mark_keeps_it(compare: Any) -> None:
-    """What was added stands in a block of its own: only it and what follows is read anew."""
+    """What was added stands in a block of its own: only it and what follows is read again."""
     one, other = (cached("A. " * 400, **it) for it in ({}, {"more": "More. ", "question": "Why?"}))
-    found = compare(one, other)
-    assert (("user",), True) == (found.lost_marks, 5 < found.anew < 50)
+    shared_prefix = compare(one, other)
+    assert (("user",), True) == (shared_prefix.lost_marks, 5 < shared_prefix.anew < 50)
 
 
-@pytest.mark.parametrize(("model", "served"), [(CLAUDE, 1_480), ("gpt-5", 1_024)])
+@pytest.mark.parametrize(("model", "expected_tokens"), [(CLAUDE, 1_480), ("gpt-5", 1_024)])
 @pytest.mark.parametrize("is_stored", [False, True])
-def test_what_is_served_and_what_it_costs(model: str, served: int, is_stored: bool) -> None:
+def test_what_is_served_and_what_it_costs(
+    model: str, expected_tokens: int, is_stored: bool
+) -> None:
     """A served token costs a tenth; a snapshot tells nearly the same."""
-    sides = [render(cached(RULES, question=it), model=model) for it in ("Hi", "Why?")]
-    found = diff(*map(stored, sides) if is_stored else sides).prefix
-    assert found
-    assert abs(found.served - served) < 30
-    assert found.cost == found.served * 0.1 + found.shared + found.behind - found.served
+    prompts = [render(cached(RULES, question=it), model=model) for it in ("Hi", "Why?")]
+    shared_prefix = diff(*map(stored, prompts) if is_stored else prompts).prefix
+    assert shared_prefix
+    assert abs(shared_prefix.served - expected_tokens) < 30
+    assert (
+        shared_prefix.cost
+        == shared_prefix.served * 0.1
+        + shared_prefix.shared
+        + shared_prefix.behind
+        - shared_prefix.served
+    )
 
 
 def test_a_removed_section_is_named() -> None:
     """What is not there any more has ended the prefix, not what comes after it."""
     role, rules, tone = (Section(id, id) for id in ("role", "rules", "tone"))
-    found = prefix(
+    shared_prefix = prefix(
         System(role, rules, tone), System(Section("role", "role"), Section("tone", "tone"))
     )
-    assert found
-    assert found.broken_by == "system > rules"
+    assert shared_prefix
+    assert shared_prefix.broken_by == "system > rules"
 
 
 def test_two_models_share_no_prefix() -> None:
     """Each model has a cache of its own."""
-    sides = [render(support(), model=model) for model in (CLAUDE, "gpt-5")]
-    assert diff(*sides).prefix is None
-    assert diff(*map(stored, sides)).prefix is None
+    prompts = [render(support(), model=model) for model in (CLAUDE, "gpt-5")]
+    assert diff(*prompts).prefix is None
+    assert diff(*map(stored, prompts)).prefix is None
 
 
 @pytest.mark.parametrize(
@@ -221,9 +234,12 @@ def test_tools_come_before_everything() -> None:
         )
         for text in ("Look.", "Find.")
     )
-    found = prefix(before, after)
-    assert found
-    assert (found.broken_by, found.lost_marks) == ("tools > tool lookup", ("system > rules/tone",))
+    shared_prefix = prefix(before, after)
+    assert shared_prefix
+    assert (shared_prefix.broken_by, shared_prefix.lost_marks) == (
+        "tools > tool lookup",
+        ("system > rules/tone",),
+    )
 
 
 def test_totals_are_exact_for_prompts_and_rounded_for_snapshots() -> None:
@@ -246,25 +262,26 @@ def test_totals_are_exact_for_prompts_and_rounded_for_snapshots() -> None:
 )
 def test_the_tokens_of_the_changes_add_up_to_the_difference(after: Any) -> None:
     """What each change adds is nearly what the totals differ by."""
-    found = diff(render(support(), model="gpt-5"), render(after, model="gpt-5"))
-    shift = (found.tokens.after or 0) - (found.tokens.before or 0)
-    assert abs(sum(map(found.tokens_of, found.changes)) - shift) <= 12
+    prompt_diff = diff(render(support(), model="gpt-5"), render(after, model="gpt-5"))
+    shift = (prompt_diff.tokens.after or 0) - (prompt_diff.tokens.before or 0)
+    assert abs(sum(map(prompt_diff.tokens_of, prompt_diff.changes)) - shift) <= 12
 
 
-def is_plain(found: PromptDiff) -> bool:
+def is_plain(prompt_diff: PromptDiff) -> bool:
     """Tell whether a diff as JSON data is the same after its way through JSON."""
-    data = found.to_dict()
+    data = prompt_diff.to_dict()
     return bool(json.loads(json.dumps(data)) == data)
 
 
-def is_sound(found: SharedPrefix | None) -> bool:
+def is_sound(shared_prefix: SharedPrefix | None) -> bool:
     """Tell whether the tokens of a prefix are possible."""
-    return found is None or (
-        0 <= found.shared
-        and 0 <= found.behind
-        and 0 <= found.served <= found.shared
-        and 0 <= found.anew <= found.shared + found.behind
-        and bool(found.broken_by or found.lost_marks) == (not found.is_complete)
+    return shared_prefix is None or (
+        0 <= shared_prefix.shared
+        and 0 <= shared_prefix.behind
+        and 0 <= shared_prefix.served <= shared_prefix.shared
+        and 0 <= shared_prefix.anew <= shared_prefix.shared + shared_prefix.behind
+        and bool(shared_prefix.broken_by or shared_prefix.lost_marks)
+        == (not shared_prefix.is_complete)
     )
 
 
@@ -272,9 +289,9 @@ def is_sound(found: SharedPrefix | None) -> bool:
 @given(pairs())
 def test_any_two_snapshots_have_a_plain_diff(files: tuple[PromptFile, PromptFile]) -> None:
     """Its data is plain JSON, its prefix is possible; equal ones share everything."""
-    found, same = diff(*files), diff(files[0], files[0])
-    assert is_plain(found)
-    assert is_sound(found.prefix)
+    shared_prefix, same = diff(*files), diff(files[0], files[0])
+    assert is_plain(shared_prefix)
+    assert is_sound(shared_prefix.prefix)
     assert same.prefix
     assert (same.prefix.broken_by, same.prefix.behind) == ("", 0)
 

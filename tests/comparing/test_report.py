@@ -91,7 +91,7 @@ def test_groups_hold_exactly_equal_changes(both: list[tuple[PromptFile, PromptFi
 
 
 def test_the_text_tells_shared_changes_first() -> None:
-    """A rule of all teams is told once, with its prompts; then what each prompt has alone."""
+    """A rule of all teams is reported once, with its prompts; then what each prompt has alone."""
     assert (FOLDER / "report.txt").read_text("utf-8") == friday(2).text + "\n"
 
 
@@ -113,10 +113,10 @@ def test_a_value_that_was_volatile_is_told_of_all_prompts() -> None:
         System(Section("date", it)) for it in (Volatile("May 4", label="day"), "May 4")
     )
     report = report_of(*[(prompt_file(render(before)), prompt_file(render(after)))] * 2)
-    told = report.groups[0].sentence.partition("each; ")
+    texts = report.groups[0].sentence.partition("each; ")
     assert ("`date` changed alike in 2 prompts", "`date` has no ⟦day⟧ any more") == (
-        told[0].partition(":")[0],
-        told[2],
+        texts[0].partition(":")[0],
+        texts[2],
     )
 
 

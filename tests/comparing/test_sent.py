@@ -29,8 +29,8 @@ def test_calls_that_are_sent_as_text() -> None:
 def test_a_file_that_leaves_its_result() -> None:
     """The text in the place of a moved file stands after the texts that are before it."""
     picture = ImageBlock(media("base64", PNG, "image/png"))
-    found = entries(*CALLED, ToolMessage("a", "rain", picture), provider="openai_compatible")
-    assert found == [
+    blocks = entries(*CALLED, ToolMessage("a", "rain", picture), provider="openai_compatible")
+    assert blocks == [
         "──▶ tool look_up a\nrain\n─■ image image/png 1x1 67 B sha256:a4d4c0096193\n"
         "─■ added for the target\n[image 1 of tool result a: after the tool results]",
         "──▶ user, added for the target\n[image 1 of tool result a]",
@@ -49,9 +49,9 @@ def test_a_file_that_leaves_its_result_behind_an_event() -> None:
 
 def test_a_speaker_before_the_text() -> None:
     """The name that a text begins with is added; the text itself is the one that was written."""
-    found = entries(
+    blocks = entries(
         User("Hi."), Assistant("Yes."), User("So?", name="ada"), provider="chat_template"
     )
-    assert found == [
+    assert blocks == [
         "──▶ user named ada, name not sent\n─■ added for the target\nada:⟦SP⟧\n─■ text\nSo?"
     ]

@@ -1,4 +1,4 @@
-"""The file of a snapshot: any comes back as it was written, and what is wrong is told."""
+"""The file of a snapshot: parsing gives back what was written; an error names what is wrong."""
 
 import pytest
 from hypothesis import given
@@ -10,15 +10,15 @@ from tests.internals import (
     FilePart,
     PromptFile,
     SnapshotFormatError,
-    ended,
     parse,
     serialise,
-    shown,
+    with_brackets,
+    with_end_brackets,
 )
 from tests.searching import examples, outcomes
 
-SHOWN = TEXTS.map(lambda text: ended(shown(text)))
-LINES = TEXTS.map(lambda text: ended(shown(text, one_line=True)))
+SHOWN = TEXTS.map(lambda text: with_end_brackets(with_brackets(text)))
+LINES = TEXTS.map(lambda text: with_end_brackets(with_brackets(text, one_line=True)))
 PARTS = st.lists(
     st.builds(
         lambda kind, line, text: FilePart(f"{kind} {line}x", text),

@@ -1,4 +1,4 @@
-"""Texts that look like the marks of a snapshot, and any others."""
+"""Texts that look like the signs of a snapshot, and any other texts."""
 
 from hypothesis import strategies as st
 

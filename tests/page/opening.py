@@ -1,4 +1,4 @@
-"""How long a page takes in Chromium: python -m tests.page.opening FILE.html prints the figures.
+"""How long a page takes in Chromium: python -m tests.page.opening FILE.html prints the times.
 
 The medians of five runs: the time until the first content and until all is shown, the longest task
 while it opens and at each action (0 if none takes 50 ms), and the nodes. The browser notes no

@@ -49,8 +49,8 @@ class Recorder(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Keep a request."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        named = ("x-api-key", "x-goog-api-key", "Authorization")
-        key = next(self.headers[name] for name in named if self.headers[name])
+        header_names = ("x-api-key", "x-goog-api-key", "Authorization")
+        key = next(self.headers[name] for name in header_names if self.headers[name])
         self.requests.append((self.path, key, body))
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -158,8 +158,8 @@ def body_for(provider: str, rendered: Rendered) -> Any:
         return {**payload, **lifted, "generation_config": config}
     if provider == "bedrock":
         return payload
-    more = {"max_tokens": 1024} if provider == "anthropic" else {}
-    return {"model": MODELS[provider], **more, **payload}
+    extra_keys = {"max_tokens": 1024} if provider == "anthropic" else {}
+    return {"model": MODELS[provider], **extra_keys, **payload}
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_curl(
     rendered = render(prompt_for(provider), model=MODELS[provider], provider=provider)  # type: ignore[arg-type]
     command = copied(browser, tmp_path, "curl", rendered)
     assert visible(command) == command
-    done = run(shell, tmp_path, variables(server), command)
-    assert (0, b"{}", b"") == (done.returncode, done.stdout, done.stderr)
+    process = run(shell, tmp_path, variables(server), command)
+    assert (0, b"{}", b"") == (process.returncode, process.stdout, process.stderr)
     ((path, key, body),) = Recorder.requests
     assert (PATHS[provider], "secret") == (path, key.removeprefix("Bearer "))
     expected = body_for(provider, rendered)
@@ -190,12 +190,12 @@ def test_the_bytes_that_leave_the_shell(browser: Browser, tmp_path: Path, provid
     (tmp_path / "curl").write_text("#!/bin/sh\nexec cat\n")
     (tmp_path / "curl").chmod(0o755)
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "AWS_REGION": "us-east-1"}
-    done = run("sh", tmp_path, path, command)
-    assert shlex.split(command)[2].encode() == done.stdout
+    process = run("sh", tmp_path, path, command)
+    assert shlex.split(command)[2].encode() == process.stdout
     assert json.dumps(body_for(provider, rendered), indent=2) == (
-        json.dumps(json.loads(done.stdout), indent=2)
+        json.dumps(json.loads(process.stdout), indent=2)
     )
-    assert visible(done.stdout.decode()) == done.stdout.decode()
+    assert visible(process.stdout.decode()) == process.stdout.decode()
 
 
 def snake_case(value: Any) -> Any:
@@ -224,8 +224,8 @@ def test_python(
     # Over HTTP, boto3 sends no key: it signs.
     del environment["AWS_BEARER_TOKEN_BEDROCK"]
     environment |= dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "secret")
-    done = run(sys.executable, tmp_path, environment, code)
-    assert (0, b"") == (done.returncode, done.stderr)
+    process = run(sys.executable, tmp_path, environment, code)
+    assert (0, b"") == (process.returncode, process.stderr)
     ((path, key, body),) = Recorder.requests
     assert (PATHS[provider], True) == (path, "secret" in key)
     expected = body_for(provider, rendered)
@@ -286,8 +286,10 @@ def test_a_local_server_without_a_key(
     rendered = render(Timeline(User("Hi.")), provider=provider, model="a-model")
     address = f"http://127.0.0.1:{server.server_port}/v1"
     environment = {"PATH": os.environ["PATH"], f"{provider.upper()}_BASE_URL": address}
-    done = run(sys.executable, tmp_path, environment, copied(browser, tmp_path, "Python", rendered))
-    assert (0, b"") == (done.returncode, done.stderr)
+    process = run(
+        sys.executable, tmp_path, environment, copied(browser, tmp_path, "Python", rendered)
+    )
+    assert (0, b"") == (process.returncode, process.stderr)
     command = copied(browser, tmp_path, "curl", rendered)
     assert 0 == run("sh", tmp_path, environment, command).returncode
     sent = [json.loads(body) for _, _, body in Recorder.requests]

@@ -1,4 +1,4 @@
-"""The data of a page: what it has of each target, and that equal values stand once."""
+"""The data of a page: what it has of each target, and that equal values occur once."""
 
 import json
 import re
@@ -183,7 +183,7 @@ def test_what_no_page_shows(target: Any) -> None:
 def test_payloads_have_content() -> None:
     """A page without content takes no models."""
     call = lambda: page_data(answer(), models=["gpt-5"], content=False)  # noqa: E731
-    assert "a payload has content, and this page has none" == raised(OptionError, call).what
+    assert "payloads have content, but this page must have none" == raised(OptionError, call).what
 
 
 @given(value=DATA)

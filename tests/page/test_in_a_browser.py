@@ -117,7 +117,7 @@ def test_a_prompt(page: Browser) -> None:
     dropped = text_of(page, ".card.dropped")
     assert "terms/hours.md" in dropped
     assert "122 tokens to keep it" in dropped
-    assert "It is there at 2" in dropped
+    assert "It is sent with a budget of 2" in dropped
     cards = texts_of(page, "article h3")
     assert ["grounding"] == [card.split()[0] for card in cards[2:3]]
     assert ["grounding"] == texts_of(page, ".row.dropped s")
@@ -233,7 +233,7 @@ def test_links_open_an_editor(page: Browser) -> None:
 def test_tabs(page: Browser) -> None:
     """Each tab shows what it is named for."""
     assert "Nothing is lost" in tab(page, "losses")
-    assert "no request before" in tab(page, "changes")
+    assert "no previous request" in tab(page, "changes")
     assert "\n230" in tab(page, "budgets")
     assert "role_mapping.event" in tab(page, "settings")
     assert '"name": "Ada"' in tab(page, "inputs")
@@ -250,7 +250,7 @@ def test_calls(calls: Browser) -> None:
     assert ", 0 from the cache" not in columns[3]
     assert "come from the cache up to about here" in text_of(calls, ".cacheline")
     assert "assistant message" in text_of(calls, ".cacheline")
-    assert "First difference to the request before: assistant" in text_of(
+    assert "First difference from the previous request: assistant" in text_of(
         calls, "#calls > p:last-child"
     )
     calls.run("document.querySelector('.column[tabindex=\"0\"]').focus()")
@@ -267,12 +267,12 @@ def test_calls(calls: Browser) -> None:
         calls.press("[")
         settled(calls)
     assert "true" == calls.run("document.querySelectorAll('.column')[1].ariaCurrent")
-    assert "of the request before" in tab(calls, "changes")
+    assert "of the previous request" in tab(calls, "changes")
     assert "added" in text_of(calls, "#tab")
 
 
 def test_side_by_side(calls: Browser) -> None:
-    """Two requests stand beside each other: figures, and texts."""
+    """Two requests are next to each other: figures, and texts."""
     tab(calls, "beside")
     calls.run("document.querySelector('#tab select').value = '1.1'")
     calls.run("document.querySelector('#tab select').dispatchEvent(new Event('change'))")

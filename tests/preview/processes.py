@@ -9,11 +9,11 @@ from tests.preview.running import MARK, PATIENCE
 
 def marked(mark: str) -> list[int]:
     """Return the processes whose environment has a mark, but for those that have ended."""
-    wanted = f"{MARK}={mark}".encode()
+    variable = f"{MARK}={mark}".encode()
     return [
         int(folder.name)
         for folder in Path("/proc").iterdir()
-        if folder.name.isdigit() and wanted in _read(folder / "environ").split(b"\0")
+        if folder.name.isdigit() and variable in _read(folder / "environ").split(b"\0")
     ]
 
 

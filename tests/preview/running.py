@@ -113,9 +113,9 @@ class Preview:
         end = time.monotonic() + PATIENCE
         with self._new:
             while True:
-                wanted = [state for state in self.states[since:] if is_wanted(state)]
-                if wanted:
-                    return wanted[0]
+                matching = [state for state in self.states[since:] if is_wanted(state)]
+                if matching:
+                    return matching[0]
                 assert self._new.wait(end - time.monotonic()), (
                     str(self.states[-1:])[:900],
                     self.errors(),

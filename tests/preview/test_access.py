@@ -116,7 +116,7 @@ def test_another_origin(running: Preview, origin: str) -> None:
     headers = {"x_promptdsl_token": running.token, "content_type": "application/json"}
     origin = origin.format(port=running.port)
     status, _, body = running.request("POST", "/choices", CHOICES, Origin=origin, **headers)
-    assert (403, b'{"error":"a page of another origin asks"}') == (status, body)
+    assert (403, b'{"error":"the request is from a page of another origin"}') == (status, body)
 
 
 @pytest.mark.parametrize("token", [None, "", "x", "{token}x", "{token}, {token}", "\u00e9"])

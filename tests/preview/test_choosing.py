@@ -75,17 +75,17 @@ def test_the_newest_choice(running: Preview) -> None:
     for budget in range(100, 230):
         running.choose(budget=budget)
     running.choose()
-    wanted = {"prompt": None, "budget": None, "model": None, "targets": []}
+    expected_choices = {"prompt": None, "budget": None, "model": None, "targets": []}
     state = running.wait(
         lambda state: (
             not state["work"]
             and "page" in state
-            and state["choices"] == wanted
+            and state["choices"] == expected_choices
             and dropped_in(state) == 0
         ),
         since,
     )
-    assert state["choices"] == wanted
+    assert state["choices"] == expected_choices
     assert len([row for row in running.states[since:] if "page" in row]) < 130
 
 

@@ -30,14 +30,14 @@ from tests.commands import run_command
 )
 def test_what_is_refused(project: Path, arguments: tuple[str, ...], expected: str) -> None:
     """Another host, a port that is none and no time are refused, with what to write."""
-    done = run_command("preview", "support.py", *arguments, cwd=project)
-    assert (2, "", expected) == done
+    process = run_command("preview", "support.py", *arguments, cwd=project)
+    assert (2, "", expected) == process
 
 
 def test_a_port_that_is_taken(project: Path) -> None:
     """A port of another program is named."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = run_command("preview", "support.py", "--port", str(port), cwd=project)
-    assert 2 == done.code
-    assert f"port {port}: Address already in use: choose another --port\n" in done.err
+        process = run_command("preview", "support.py", "--port", str(port), cwd=project)
+    assert 2 == process.code
+    assert f"port {port}: Address already in use: choose another --port\n" in process.err

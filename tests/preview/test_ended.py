@@ -34,11 +34,13 @@ def code_with(line: str) -> str:
 def child_of(running: Preview, *, kind: str = "") -> int:
     """Return the process of the child, or of the nursery."""
     server = running.process.pid
-    others = [pid for pid in marked(running.mark) if pid != server]
-    nurseries = [pid for pid in others if "nursery" in command_of(pid) and _parent(pid) == server]
+    child_pids = [pid for pid in marked(running.mark) if pid != server]
+    nurseries = [
+        pid for pid in child_pids if "nursery" in command_of(pid) and _parent(pid) == server
+    ]
     if kind == "nursery":
         return nurseries[0]
-    return next(pid for pid in others if pid not in nurseries)
+    return next(pid for pid in child_pids if pid not in nurseries)
 
 
 def programs_of(running: Preview) -> list[str]:
@@ -118,7 +120,7 @@ def test_a_nursery_that_dies(project: Path) -> None:
         running.wait(has_page)
         os.kill(child_of(running, kind="nursery"), signal.SIGKILL)
         what = running.wait(has_error)["error"]["what"]
-        assert "the process from which prompts are started ended" == what
+        assert "the process that starts the processes of prompts has ended" == what
         since = len(running.states)
         (project / "support.py").write_text(SUPPORT.replace("kind", "brief"))
         assert "Be brief." in running.shown(has_page, since)

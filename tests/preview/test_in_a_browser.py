@@ -134,14 +134,14 @@ def test_the_slider(browser: Browser, project: Path) -> None:
         assert "150 tokens" == browser.run("document.querySelector('#live-slider').ariaValueText")
         assert 230 < browser.run("Number(document.querySelector('#live-slider').max)")
         rows = browser.run("[...document.querySelectorAll('.interval')].map(row => row.innerText)")
-        assert any("terms/hours.md" in row and "at 2" in row for row in rows)
+        assert any("terms/hours.md" in row and "with 2" in row for row in rows)
         browser.run(
             "[...document.querySelectorAll('.interval')]"
             ".find(row => row.innerText.includes('hours')).querySelector('button').click()"
         )
         wait_for(browser, "#message-list", lambda text: "left out" not in text)
         slide(browser, 20)
-        wait_for(browser, "#live-error", lambda text: "tokens needed" in text)
+        wait_for(browser, "#live-error", lambda text: "The prompt needs" in text)
         browser.run("document.querySelector('#live-reset').click()")
         wait_for(browser, "#budget b", lambda text: "of 230 tokens" in text)
         wait_for(browser, "#live-error", lambda text: text == "")
@@ -198,7 +198,7 @@ def test_a_token(browser: Browser, project: Path) -> None:
         assert "" == browser.run("document.cookie")
         browser.run("sessionStorage.clear()")
         browser.ask("Page.reload")
-        wait_for(browser, "#live-state", lambda text: "no key of the preview" in text)
+        wait_for(browser, "#live-state", lambda text: "not have the token" in text)
         assert "" == text_of(browser, ".card.system")
 
 

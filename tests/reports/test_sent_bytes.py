@@ -72,7 +72,7 @@ def test_a_schema_in_another_order_ends_the_prefix(model: str | None, schema: An
         report.first and report.first.what,
     )
     assert "tools > tool find" == (difference.prefix and difference.prefix.broken_by)
-    assert "the shared prefix ends at `tool find`: " in str(difference)
+    assert "the first difference is in `tool find`, " in str(difference)
 
 
 def test_what_no_snapshot_shows_is_named_before_what_it_shows() -> None:
@@ -104,7 +104,7 @@ def test_an_input_in_other_bytes_ends_the_prefix(
     report = prefix_report(one, two)
     assert "history[1]" == (report.first and report.first.path)
     assert (True, False) == (0 < report.shared < report.after, report.extends)
-    assert "the shared prefix ends at `call f`" in str(diff(one, two))
+    assert "the first difference is in `call f`" in str(diff(one, two))
 
 
 JSON = st.recursive(

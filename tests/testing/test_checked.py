@@ -24,7 +24,7 @@ def test_a_finding_fails() -> None:
     place, _, told = str(caught.value).partition(": ")
     assert place.endswith(f"test_checked.py:{line}")
     assert told == (
-        "PD205 '{{ shop }}' is sent as it is: a string is not a template; "
+        "PD205 '{{ shop }}' is sent unchanged: a string is not a template; "
         "write Template.from_string(...), or Value(...) there"
     )
 

@@ -355,7 +355,7 @@ def test_a_record_with_a_wrong_setting(setting: Any) -> None:
     data = render(Timeline(User("Hi.")), model="gpt-5").record().to_dict()
     data["settings"]["json_keys"] = setting
     error = raised(DataError, lambda: record_rendered(PromptRecord.from_dict(data)))
-    assert "not a record: its settings do not say the value of json_keys" == error.what
+    assert "this is not a record: its settings have no value of json_keys" == error.what
     del data["settings"]["json_keys"]
     assert record_rendered(PromptRecord.from_dict(data)).messages
 

@@ -1,12 +1,18 @@
-"""The list of all rules. ``code.py`` has those about files, ``prompts.py`` those about prompts."""
+"""The list of all rules.
+
+``code.py`` and ``lost_text.py`` have the rules about files, ``prompts.py`` those about prompts.
+"""
 
 from promptdsl.checking.finding import CheckRule
 from promptdsl.checking.rules import code, prompts
 from promptdsl.checking.rules.lost_text import PD105
 
 UNUSED, BROKEN, LOST = "PD001", "PD002", "PD105"
-"""The ids that the checker itself uses. It reports unused ignore comments, and prompts that cannot
-be rendered. ``LOST`` is text that is not written, which may leave a block empty."""
+"""The ids of rules that the checker itself uses.
+
+It reports unused ignore comments, and prompts that cannot be rendered. ``LOST`` is text that is not
+written: it may leave a block empty.
+"""
 
 RULES: dict[str, CheckRule] = {
     rule.id: rule

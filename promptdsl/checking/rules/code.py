@@ -1,6 +1,6 @@
 """The rules about Python files and templates: PD001, and PD101 to PD104.
 
-Each rule is a constant with its id, after the function that looks for its problem.
+Each rule is a constant with its id; the function above the constant finds its problems.
 """
 
 import ast
@@ -28,8 +28,8 @@ PD001 = CheckRule(
     name="unused ignore",
     why=(
         "A comment that ignores a finding often stays after the mistake is mended. Then it "
-        "hides the next mistake. The rule reports comments in checked files that name PD101 "
-        "or PD102, or that name no rule."
+        "hides the next mistake. The rule reports comments that name PD101, PD102 or PD105 "
+        "where this rule finds nothing, and comments that name no rule."
     ),
     source="The rule RUF100 of ruff (2023).",
     wrong='System("Be brief.")  # promptdsl: ignore[PD101]\n',
@@ -42,7 +42,7 @@ _TURNS = (*INSTRUCTIONS, "Event")
 
 
 def built_in_values(file: PythonFile) -> Problems:
-    """Yield each argument of an instruction that is built with a variable."""
+    """Yield each argument of an instruction whose text is built with a variable."""
     constants = Constants(file)
     for call in file.calls:
         if call.name in (*_TURNS, *_PARTS) and call.turn in _TURNS:
@@ -52,7 +52,7 @@ def built_in_values(file: PythonFile) -> Problems:
             for text in (*call.node.args[call.name == "Section" :], title):
                 way, built = _way_of_building(file, constants, call, text)
                 if name := way and constants.variable(built, call.scope):
-                    message = f"{way} puts `{name}` into an instruction, whatever its text is"
+                    message = f"{way} makes the text of `{name}` an instruction"
                     fix = f"Value({name}) next to the text"
                     yield text, message, f"write {f'title=Value({name})' if text is title else fix}"
 
@@ -60,13 +60,18 @@ def built_in_values(file: PythonFile) -> Problems:
 def _way_of_building(
     file: PythonFile, constants: Constants, call: AuthorCall, text: ast.AST | None
 ) -> tuple[str, ast.AST]:
-    """Return how an argument is built, and the code that does so; ``""`` if it is not built."""
-    if isinstance(text, ast.Name):  # it may be built in lines before
-        first, *more = constants.values(text.id, call.scope) or [text]
-        added = [assignment.value for assignment in more if isinstance(assignment, ast.AugAssign)]
-        if added and len(added) == len(more) and _is_text_node(first):
-            return "+=", ast.Tuple(added)
-        text = text if more else first
+    """Return how the text of an argument is built, such as ``+``, and the code that builds it.
+
+    The first is ``""`` if the text is not built.
+    """
+    if isinstance(text, ast.Name):  # earlier lines may build it
+        first_value, *later_values = constants.values(text.id, call.scope) or [text]
+        added_values = [
+            assignment.value for assignment in later_values if isinstance(assignment, ast.AugAssign)
+        ]
+        if added_values and len(added_values) == len(later_values) and _is_text_node(first_value):
+            return "+=", ast.Tuple(added_values)
+        text = text if later_values else first_value
     match text:
         case (
             ast.Call(func=ast.Name(id="dedent"), args=[inner])
@@ -103,11 +108,11 @@ PD101 = CheckRule(
     id="PD101",
     name="value built into an instruction",
     why=(
-        "A text that an f-string, %, + or .format() puts into the author's text becomes an "
-        "instruction, with all tags and headings in it. The rule reports parameters that may "
-        "be any text. It does not report a parameter of a private function, one that is "
-        "compared or assigned again, an attribute, or the result of a function: these may be "
-        "constant."
+        "If you put a text into an instruction with an f-string, %, + or .format(), the text "
+        "becomes an instruction, with all tags and headings in it. The rule reports parameters "
+        "that may be any text, and input of a person. It does not report what may be constant: "
+        "a parameter of a private function, a parameter that is compared or assigned again, an "
+        "attribute, or the result of a function."
     ),
     source="OWASP Top 10 for LLM Applications, LLM01 (2025).",
     wrong='def role(customer):\n    return System(f"You help {customer}.")\n',
@@ -125,27 +130,28 @@ _IN_ORDER = ("sorted", "len", "min", "max", "sum", "any", "all", "set", "frozens
 
 
 def changing_instructions(file: PythonFile) -> Problems:
-    """Yield each call in an instruction that returns another value each time."""
+    """Yield each expression in an instruction whose value differs from one request to the next."""
     constants = Constants(file)
     for call in file.calls:
         if call.turn in INSTRUCTIONS and (call.name[:1].isupper() or call.name == "trusted"):
-            # An id, metadata or a priority is not sent; all variables of a template are.
+            # An id, metadata or a priority is not sent. All variables of a template are sent.
             is_sent = call.name.startswith("Template")
-            sent = [
+            sent_arguments = [
                 keyword.value for keyword in call.node.keywords if is_sent or keyword.arg == "title"
             ]
-            for argument in [*call.node.args[call.name == "Section" :], *sent]:
+            for argument in [*call.node.args[call.name == "Section" :], *sent_arguments]:
                 yield from _changing_parts(file, constants, call.scope, argument)
 
 
 def _changing_parts(
     file: PythonFile, constants: Constants, scope: Scope, node: ast.AST
 ) -> Problems:
-    waiting, seen = [node], set[str]()
-    while waiting:
-        node = waiting.pop()
+    """Yield the problems of an expression in an instruction."""
+    unvisited, seen = [node], set[str]()
+    while unvisited:
+        node = unvisited.pop()
         if isinstance(node, ast.Lambda | ast.BoolOp | ast.IfExp) or file.public(node):
-            continue  # code that may not run, and calls that are checked on their own
+            continue  # the code may not run, or the call is checked on its own
         if isinstance(node, ast.Call) and _CHANGING.fullmatch(name := file.dotted(node.func)):
             if not (name.startswith("random.") and "random.seed(" in ast.unparse(file.tree)):
                 message = f"{ast.unparse(node)} changes the instruction in each request"
@@ -160,25 +166,35 @@ def _changing_parts(
         elif isinstance(node, ast.Name):
             values = constants.values(node.id, scope[:1])
             if len(values) == 1 and node.id not in seen:
-                waiting += values
+                unvisited += values
             seen.add(node.id)
         elif not (isinstance(node, ast.Call) and getattr(node.func, "id", "") in _IN_ORDER):
-            waiting += ast.iter_child_nodes(node)
+            unvisited += ast.iter_child_nodes(node)
 
 
 def _set_in(node: ast.AST, constants: Constants, scope: Scope) -> ast.expr | None:
-    """Return the set that a call of ``join``, a star or a loop iterates over."""
+    """Return the set that ``join``, a star or a comprehension iterates over; else ``None``."""
     match node:
         case (
-            ast.Call(func=ast.Attribute(attr="join"), args=[ast.expr() as each])
-            | ast.Starred(value=each)
-            | ast.comprehension(iter=each)
+            ast.Call(func=ast.Attribute(attr="join"), args=[ast.expr() as iterable])
+            | ast.Starred(value=iterable)
+            | ast.comprehension(iter=iterable)
         ):
-            values = constants.values(each.id, scope) if isinstance(each, ast.Name) else [each]
-            made = values[0] if len(values) == 1 else None
-            is_made = isinstance(made, ast.Call) and getattr(made.func, "id", "") == "set"
-            is_shown = isinstance(made, ast.Set) and len(made.elts) > 1
-            return each if is_made or is_shown or isinstance(made, ast.SetComp) else None
+            values = (
+                constants.values(iterable.id, scope)
+                if isinstance(iterable, ast.Name)
+                else [iterable]
+            )
+            assigned = values[0] if len(values) == 1 else None
+            is_set_call = (
+                isinstance(assigned, ast.Call) and getattr(assigned.func, "id", "") == "set"
+            )
+            is_set_literal = isinstance(assigned, ast.Set) and len(assigned.elts) > 1
+            return (
+                iterable
+                if is_set_call or is_set_literal or isinstance(assigned, ast.SetComp)
+                else None
+            )
         case _:
             return None
 
@@ -202,40 +218,40 @@ _SETTINGS = ("vars", "trim_blocks", "lstrip_blocks", "keep_trailing_newline")
 
 
 def missing_variables(file: PythonFile) -> Problems:
-    """Yield the problems of templates that are written as text, and of their variables."""
+    """Yield the problems of templates that are written in code, and of their variables."""
     for call in file.calls:
         keywords = {str(keyword.arg): keyword.value for keyword in call.node.keywords}
         if call.name != "Template.from_string" or {"None", "format"} & keywords.keys():
             continue
         try:
             source, variables, *_ = *call.node.args, keywords.get("vars"), None
-            text, mapped = literal(source), literal(variables)
+            text, mapping = literal(source), literal(variables)
         except ValueError:
             continue
-        if not isinstance(text, str) or not (mapped is None or is_mapping(mapped)):
+        if not isinstance(text, str) or not (mapping is None or is_mapping(mapping)):
             continue
         facts = template_facts(text)
         if isinstance(facts, WrongTemplate):
             yield call.node, facts.problem.what, facts.problem.fix or "correct the template"
             continue
         declared = {variable.name for variable in facts.inputs or ()}
-        for name in facts.required.keys() - declared - keywords.keys() - {*(mapped or ())}:
+        for name in facts.required.keys() - declared - keywords.keys() - {*(mapping or ())}:
             yield call.node, f"the template needs {{{{ {name} }}}}", f"write {name}=... there"
-        known = keywords.keys() if facts.used is None else facts.used | declared
-        for name in keywords.keys() - {*_SETTINGS} - known:
-            yield keywords[name], *_unused(name, known)
+        used_names = keywords.keys() if facts.used is None else facts.used | declared
+        for name in keywords.keys() - {*_SETTINGS} - used_names:
+            yield keywords[name], *_unused(name, used_names)
 
 
-def _unused(name: str, known: Iterable[str]) -> tuple[str, str]:
-    close = nearest(name, known)
+def _unused(name: str, used_names: Iterable[str]) -> tuple[str, str]:
+    close = nearest(name, used_names)
     fix = close if close.endswith("?") else f"write {{{{ {name} }}}}, or leave it out"
     return f"the template does not use {name!r}", fix
 
 
 def missing_in_template(path: str, text: str, checked: Collection[str]) -> Problems:
-    """Yield the inputs that a template does not use, and includes of templates that do not exist.
+    """Yield the inputs that a template does not use, and the includes that do not exist.
 
-    A template without inputs may belong to any other program.
+    A template that declares no inputs is not checked: it may belong to another program.
     """
     head = text.partition("\n---")[0]
     if not text.startswith("---\n") or "\ninputs:" not in head:
@@ -269,9 +285,10 @@ PD103 = CheckRule(
     id="PD103",
     name="inputs of a template",
     why=(
-        "If a template does not get a name that it needs, rendering it is an error, maybe in "
-        "a branch that no test takes. If it does not use a variable, the model never sees "
-        "this fact. Template files are only checked if they declare their inputs."
+        "A template that does not get a variable that it needs cannot be rendered, but the "
+        "variable may be in a branch that no test takes. If a template does not use a variable, "
+        "the model never sees its value. The rule checks template files only if they declare "
+        "their inputs."
     ),
     source="Templates of promptdsl, front matter (2026).",
     wrong='Template.from_string("Only {{ region }}.", regoin="EU", region="EU")\n',
@@ -287,29 +304,29 @@ _EMPTY = ("Section", "System", "Developer", "User", "Assistant", "Event", "Ephem
 
 
 def repeated_ids(file: PythonFile) -> Problems:
-    """Yield sections with the id of a sibling that is always written, and empty blocks."""
+    """Yield sections that have the id of a sibling, and empty blocks."""
     for call in file.calls:
         if call.name in _HOLD_SECTIONS:
             yield from _twice(file, call.node.args)
     for block in file.blocks:
-        opened = block.items[-1].context_expr
-        name, arguments = file.public(opened), getattr(opened, "args", [])
+        component_call = block.items[-1].context_expr
+        name, arguments = file.public(component_call), getattr(component_call, "args", [])
         if name in _HOLD_SECTIONS:
             yield from _twice(file, _always(block))
-        is_bare = len(arguments) <= (name in ("Section", "Grounding"))
-        if name in _EMPTY and is_bare and all(map(_is_nothing, block.body)):
+        has_no_content = len(arguments) <= (name in ("Section", "Grounding"))
+        if name in _EMPTY and has_no_content and all(map(_is_nothing, block.body)):
             yield block, f"the block of {name} is empty", "write Text(...) in it"
 
 
 def _is_nothing(statement: ast.stmt) -> bool:
     """Return whether a statement is ``pass`` or ``...``, or a constant that is not a string."""
-    value = getattr(statement, "value", statement)
-    is_constant = isinstance(value, ast.Constant) and not isinstance(value.value, str)
-    return is_constant or isinstance(value, ast.Pass)
+    constant = getattr(statement, "value", statement)
+    is_constant = isinstance(constant, ast.Constant) and not isinstance(constant.value, str)
+    return is_constant or isinstance(constant, ast.Pass)
 
 
 def _always(block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
-    """Yield the expressions of a block that always run, and may write into it."""
+    """Yield the expressions of a block that always run and may write into the block."""
     for statement in block.body:
         if isinstance(statement, ast.Return | ast.Raise):
             return
@@ -320,6 +337,7 @@ def _always(block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
 
 
 def _twice(file: PythonFile, nodes: Iterable[ast.expr]) -> Problems:
+    """Yield the sections among these expressions that have the id of an earlier one."""
     lines: dict[str, int] = {}
     for node in nodes:
         if not isinstance(node, ast.Call) or file.public(node) != "Section" or not node.args:
@@ -336,9 +354,10 @@ PD104 = CheckRule(
     id="PD104",
     name="section twice, or empty block",
     why=(
-        "The id of a section is its address for overrides, tests and reports, so siblings "
-        "need different ids. An empty block is not sent. Sections in a branch or loop are not "
-        "checked. If a block is empty because its text is in no call, only PD105 reports it."
+        "Overrides, tests and reports find a section by its id, so sections next to each other "
+        "need different ids. An empty block is not sent. The rule does not check sections in a "
+        "branch or a loop. If a block is empty because its text is not in a call, only PD105 "
+        "reports it."
     ),
     source="The errors and hints of promptdsl (2026).",
     wrong='with Section("rules", title="Rules"):\n    pass\n',

@@ -1,6 +1,6 @@
 """The rules about rendered prompts: PD002, and PD201 to PD210.
 
-Each rule is a constant with its id, after the function that looks for its problem.
+Each rule is a constant with its id; the function above the constant finds its problems.
 """
 
 import ast
@@ -16,15 +16,13 @@ from promptdsl.foundation.errors import require
 from promptdsl.foundation.frozen import is_mapping, thawed
 from promptdsl.foundation.unicode import invisible
 
-# The rule has no function: ``checking/checker.py`` renders each prompt and reports its error.
-# So its ``source``, where the rule comes from, is this library and no publication.
+# PD002 has no function: ``Checker.failed`` reports the error of a prompt that cannot be rendered.
 PD002 = CheckRule(
     id="PD002",
     name="prompt that cannot be rendered",
     why=(
-        "A prompt that render() refuses is reported as a finding with the text of the error. "
-        "So one such prompt does not hide the findings of others. In the example, two "
-        "sections have the same id."
+        "If render() raises an error for a prompt, the rule reports the error as a finding, and "
+        "the other prompts are still checked. In the example, two sections have the same id."
     ),
     source="The exceptions that render() raises (2026).",
     wrong='prompt = Timeline(System(Section("a", "One.")), Section("a", "Two."))\n',
@@ -36,8 +34,9 @@ PD201 = CheckRule(
     id="PD201",
     name="tool without description, or schema that is not strict",
     why=(
-        "A model chooses a tool by its description. If strict is demanded, a schema that "
-        "allows other keys is sent without strict, and the answer may break the schema."
+        "A model chooses a tool by its description. If you ask for strict, but the schema "
+        "allows other keys, promptdsl sends it without strict. Then the answer may break the "
+        "schema."
     ),
     source="OpenAI, Function calling; Anthropic, How to implement tool use (2026).",
     wrong='prompt = Timeline(Tool(lambda: "12:03", name="now"), User("Hi."))\n',
@@ -60,28 +59,28 @@ _IN_BACKTICKS = re.compile(
 """A name in backticks, and whether the text says to use the tool of that name."""
 _CALLED = re.compile(r"\b(?:use|call) (?:the )?(?:tool )?`$", re.IGNORECASE)
 _ALIKE_NAMES = 0.83
-"""How alike two names are that differ in a letter of six, or in two of twelve."""
+"""The likeness of two names that differ in one letter of six, or in two letters of twelve."""
 
 
 def unknown_tools(prompt: CheckedPrompt) -> Problems:
-    """Yield names in backticks that are called a tool, or are almost the name of a tool."""
+    """Yield names in backticks that are no tool, but are used as a tool or similar to one."""
     tools = sorted(tool.name for tool in prompt.rendered.tools)
     schemas = [tool.input_schema for tool in prompt.rendered.tools]
     if prompt.rendered.output:
         schemas.append(prompt.rendered.output.schema)
-    known = {*tools, *re.findall(r'"(\w+)"', json.dumps(thawed(schemas), ensure_ascii=False))}
+    known_names = {*tools, *re.findall(r'"(\w+)"', json.dumps(thawed(schemas), ensure_ascii=False))}
     for span in prompt.texts if tools else ():
         for match in _IN_BACKTICKS.finditer(span.text):
             name, start = match["name"], match.start("name")
-            if name in known:
+            if name in known_names:
                 continue
             is_called = match["call"] or _CALLED.search(span.text[max(0, start - 20) : start])
-            is_name = match["call"] or "_" in name  # not a program, such as `git`
+            is_name = match["call"] or "_" in name  # else it may be a program, such as `git`
             alike = [tool for tool in tools if tool.count("_") == name.count("_") > 0]
-            near = get_close_matches(name, alike, 1, _ALIKE_NAMES)
-            if near and (is_called or name.rstrip("s") != near[0].rstrip("s")):
-                message = f"there is no tool `{name}`, but there is `{near[0]}`"
-                yield span.source, message, f"write `{near[0]}`, or add the tool"
+            close_names = get_close_matches(name, alike, 1, _ALIKE_NAMES)
+            if close_names and (is_called or name.rstrip("s") != close_names[0].rstrip("s")):
+                message = f"there is no tool `{name}`, but there is `{close_names[0]}`"
+                yield span.source, message, f"write `{close_names[0]}`, or add the tool"
             elif match["instructed"] and (match["before"] or match["after"]) and is_name:
                 message = f"`{name}` is not a tool of this prompt"
                 yield span.source, message, f"write one of {', '.join(tools)}, or add it"
@@ -97,9 +96,10 @@ PD202 = CheckRule(
     name="name of a tool that is not there",
     why=(
         "If the text names a tool that the request does not have, the model invents a call, "
-        "or gives up. In a prompt with tools, the rule checks names in backticks: names with "
-        "a _ that differ from a tool in one or two letters, and names that the model must "
-        "use, as in: use the `look_up` tool. A plural is another name, unless it is called."
+        "or gives up. In a prompt with tools, the rule checks names in backticks. It reports "
+        "names with a _ that differ from a tool in one or two letters, and names that the model "
+        "must use, as in: use the `look_up` tool. It does not report the plural of a tool, "
+        "unless the text calls it."
     ),
     source="OpenAI, GPT-4.1 prompting guide: name tools clearly (2025).",
     wrong=_TOOL_EXAMPLE.replace("lookup_order`", "lookup_oder`"),
@@ -112,7 +112,7 @@ _BY_SCHEMA = "write it as the schema demands"
 
 
 def examples_against_schema(prompt: CheckedPrompt) -> Problems:
-    """Yield the literal calls and answers in code that break a schema."""
+    """Yield the calls and answers that are literals in code and break a schema."""
     schemas = {tool.name: thawed(tool.input_schema) for tool in prompt.rendered.tools}
     output: Any = thawed(prompt.rendered.output.schema) if prompt.rendered.output else {}
     for source, call in prompt.calls("ToolUse", "Example", "Assistant"):
@@ -121,11 +121,11 @@ def examples_against_schema(prompt: CheckedPrompt) -> Problems:
             *(keyword.value for keyword in call.node.keywords if keyword.arg == "output"),
         ]
         match call.name, arguments:
-            case "ToolUse", [ast.Constant(value=str(name)), written, *_] if name in schemas:
-                if problem := _schema_problem(_literal_value(written), schemas[name]):
+            case "ToolUse", [ast.Constant(value=str(name)), example, *_] if name in schemas:
+                if problem := _schema_problem(_literal_value(example), schemas[name]):
                     yield source, f"the call of `{name}` breaks its schema: {problem}", _BY_SCHEMA
-            case (("Example" | "Assistant"), [*_, written]):
-                answer, keys = _literal_value(written), output.get("properties", {})
+            case (("Example" | "Assistant"), [*_, example]):
+                answer, keys = _literal_value(example), output.get("properties", {})
                 is_answer = is_mapping(answer) and any(key in keys for key in answer)
                 if is_answer and (problem := _schema_problem(answer, output)):
                     what = "example" if call.name == "Example" else "assistant"
@@ -143,19 +143,19 @@ def _literal_value(node: ast.expr) -> object:
     if isinstance(node, ast.Call) and last(node.func) == "Json" and node.args:
         node = node.args[0]
     try:
-        value = literal(node)
-        return json.loads(value) if isinstance(value, str) else value
+        constant = literal(node)
+        return json.loads(constant) if isinstance(constant, str) else constant
     except ValueError:
         return None
 
 
-def _schema_problem(value: object, schema: Any) -> str:  # Any: JSON
-    """Return how data breaks a schema, or ``""``."""
-    if value is None:
+def _schema_problem(json_value: object, schema: Any) -> str:  # Any: JSON
+    """Return how JSON data breaks a schema, or ``""``."""
+    if json_value is None:
         return ""
     jsonschema: Any = require("jsonschema", "check")  # Any: it has no types
     try:
-        errors = jsonschema.validators.validator_for(schema)(schema).iter_errors(value)
+        errors = jsonschema.validators.validator_for(schema)(schema).iter_errors(json_value)
         worst = jsonschema.exceptions.best_match(errors)
     except Exception:  # the schema is not valid, or refers to an address
         return ""
@@ -172,8 +172,8 @@ PD203 = CheckRule(
     name="example that breaks its schema",
     why=(
         "A model follows an example more than a schema. The rule checks calls and answers "
-        "that are literals in code; an answer is checked only if it has a key of the schema. "
-        "It does not check recorded calls and answers, or those with values."
+        "that are literals in code, and an answer only if it has a key of the schema. It does "
+        "not check recorded calls and answers, or those that contain variables."
     ),
     source="OpenAI, Structured outputs; Google, Few-shot examples (2026).",
     wrong=_CITY_EXAMPLE.replace('"Oslo"}', '["Oslo"]}'),
@@ -186,7 +186,7 @@ _HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)", re.MULTILINE)
 
 
 def skipped_heading_levels(prompt: CheckedPrompt) -> Problems:
-    """Yield headings of instructions that are more than one level below the heading before."""
+    """Yield headings of instructions that are two or more levels below the previous heading."""
     spans = [span for span in prompt.spans if span.role in ("system", "developer") and span.text]
     for _, group in groupby(spans, lambda span: (span.message, span.block)):
         pieces, level = [*group], 0
@@ -214,26 +214,26 @@ PD204 = CheckRule(
 )
 
 
-_LEFT = re.compile(  # not as LaTeX and GitHub write braces: x^{{n}}, ${{ github.sha }}
+_JINJA = re.compile(  # not as LaTeX and GitHub write braces: x^{{n}}, ${{ github.sha }}
     r"(?<![$^\w}])\{\{[-+]?\s*[A-Za-z_][\w.]*\s*(?:\|[^{}]*)?[-+]?\}\}|\{%[-+]?\s*\w[^{}%]*%\}"
 )
 _SHOW = ("Template", "Code")
 
 
 def unfilled_fields(prompt: CheckedPrompt) -> Problems:
-    """Yield what looks like Jinja in the author's strings, outside of code."""
-    spans = [span for span in prompt.texts if not span.library and _LEFT.search(prose(span.text))]
+    """Yield text in the author's strings that looks like Jinja, except in code."""
+    spans = [span for span in prompt.texts if not span.library and _JINJA.search(prose(span.text))]
     examples: set[object] = set()
-    waiting: list[Any]  # nodes of any class
-    waiting = [stage.tree for stage in prompt.rendered.stages() if spans and stage.name == "fill"]
-    while waiting:
-        node = waiting.pop()
+    unvisited: list[Any]  # nodes of any class
+    unvisited = [stage.tree for stage in prompt.rendered.stages() if spans and stage.name == "fill"]
+    while unvisited:
+        node = unvisited.pop()
         if type(node).__name__.removesuffix("Node") in _SHOW:
             examples.add(node.source)
-        waiting += [child for child in node.content if not isinstance(child, str)]
+        unvisited += [child for child in node.content if not isinstance(child, str)]
     for span in spans:
-        if (match := _LEFT.search(prose(span.text))) and span.source not in examples:
-            message = f"{match[0]!r} is sent as it is: a string is not a template"
+        if (match := _JINJA.search(prose(span.text))) and span.source not in examples:
+            message = f"{match[0]!r} is sent unchanged: a string is not a template"
             yield span.source, message, "write Template.from_string(...), or Value(...) there"
 
 
@@ -241,8 +241,8 @@ PD205 = CheckRule(
     id="PD205",
     name="template mark left in text",
     why=(
-        "A Python string is sent as it is, with {{ name }} in it. Text between backticks, in "
-        "code fences and in Code may show such placeholders."
+        "A Python string is not a template: {{ name }} in it is sent unchanged. The rule does "
+        "not report it between backticks, in code fences and in Code, where a text may show it."
     ),
     source="Jinja, Template Designer Documentation: variables (2024).",
     wrong='prompt = System("Work for {{ shop }}.")\n',
@@ -264,7 +264,8 @@ PD206 = CheckRule(
     name="invisible characters",
     why=(
         "A model reads characters that no reviewer sees: zero-width spaces, bidirectional "
-        "marks, tag characters. Emoji and scripts that need such characters are not reported."
+        "marks, tag characters. The rule does not report them in emoji and scripts that need "
+        "them."
     ),
     source="Trojan Source, CVE-2021-42574 (2021).",
     wrong='prompt = System("Be\\u200b brief.")\n',
@@ -291,9 +292,9 @@ PD207 = CheckRule(
     id="PD207",
     name="System after turns",
     why=(
-        "All system text is sent as one text at the beginning. A System after a turn reads in "
-        "code as if it was sent there. It also changes the beginning of the request, which "
-        "was cached before."
+        "promptdsl sends all system text as one text at the beginning. A System after a turn "
+        "looks in code as if it was sent there. It also changes the beginning of the request, "
+        "so the cache of the provider cannot serve the turns after it."
     ),
     source="Anthropic, Messages API: system is a parameter next to messages (2026).",
     wrong='prompt = Timeline(User("Hi."), System("Be brief."))\n',
@@ -305,13 +306,13 @@ PD207 = CheckRule(
 def changing_beginnings(prompt: CheckedPrompt) -> Problems:
     """Yield each volatile value before a cache mark that ``cache="auto"`` added.
 
-    A hint of the render reports values before a mark of the author.
+    A hint of the render reports the values before a cache mark of the author.
     """
     rendered = prompt.rendered
-    marked = [number for number, span in enumerate(prompt.spans) if span.cache]
+    marked_indices = [index for index, span in enumerate(prompt.spans) if span.cache]
     is_reported = any(hint.name == "volatile_in_cache" for hint in rendered.hints)
-    if marked and rendered.facts.cache_marks and not is_reported:
-        for span in prompt.spans[: marked[-1] + 1]:
+    if marked_indices and rendered.facts.cache_marks and not is_reported:
+        for span in prompt.spans[: marked_indices[-1] + 1]:
             if span.kind == "volatile" and span.role in ("system", "developer"):
                 message = (
                     f"Volatile {span.label!r} is before a cache mark, so the cache is never read"
@@ -326,8 +327,8 @@ PD208 = CheckRule(
     name="volatile text that is to be cached",
     why=(
         "A provider reads the beginning of a request, up to a cache mark, from its cache if "
-        "no byte of it has changed. If a value before the mark changes, every request pays "
-        "for writing the cache again."
+        "no byte of the beginning has changed. If a value before the cache mark changes, you pay "
+        "in every request for writing the cache again."
     ),
     source="Anthropic, Prompt caching (2026).",
     wrong=f'{_NOW}prompt = Timeline(System("At ", now, cache=True), User("Hi."))\n',
@@ -342,30 +343,33 @@ _SURELY_SHORT = 0.8
 
 
 def wasted_cache_marks(prompt: CheckedPrompt) -> Problems:
-    """Yield the marks that a request cannot have, and a mark after too short a system text."""
+    """Yield the cache marks above the limit of a request, and a mark after a short system text."""
     rendered = prompt.rendered
     for hint in rendered.hints:
         if hint.name == "cache_mark" and "a request carries" in hint.why:
             yield hint.source, f"a cache mark is left out: {hint.why} of them", "remove one"
-    least = rendered.facts.cache_minimum
-    marked = [span for span in prompt.spans if span.cache]
-    are_of_system = all(span.role == "system" for span in marked)
-    if not (least and marked and are_of_system and rendered.facts.cache_marks):
-        return  # a conversation grows
+    minimum = rendered.facts.cache_minimum
+    marked_spans = [span for span in prompt.spans if span.cache]
+    are_of_system = all(span.role == "system" for span in marked_spans)
+    if not (minimum and marked_spans and are_of_system and rendered.facts.cache_marks):
+        return  # a conversation grows: it may reach the minimum later
     tokens = rendered.tokens
-    sent = tokens.tools + sum(tokens.messages[: 1 + marked[-1].message])
-    if sent < least * _SURELY_SHORT:
-        message = f"at most {sent:,} tokens are before this mark, but a cache needs {least:,}"
-        yield marked[-1].source, message, "remove the mark"
+    tokens_before = tokens.tools + sum(tokens.messages[: 1 + marked_spans[-1].message])
+    if tokens_before < minimum * _SURELY_SHORT:
+        message = (
+            f"at most {tokens_before:,} tokens are before this mark, but a cache needs {minimum:,}"
+        )
+        yield marked_spans[-1].source, message, "remove the mark"
 
 
 PD209 = CheckRule(
     id="PD209",
     name="cache mark that never hits",
     why=(
-        "A request can have four cache marks. A beginning that is shorter than the minimum of "
-        "the model is not cached, and there is no error. The rule checks marks in system "
-        "text, which does not grow, and reports a text that is at least a fifth too short."
+        "A request can have four cache marks. If the text before a cache mark is shorter than "
+        "the minimum of the model, the provider does not cache it and raises no error. The rule "
+        "checks cache marks in system text, which does not grow. It reports a text that is at "
+        "least a fifth too short."
     ),
     source="Anthropic, Prompt caching: cache limitations (2026).",
     model="claude-sonnet-4-5",
@@ -376,14 +380,15 @@ PD209 = CheckRule(
 
 
 _SURELY_LONG = 1.2
+"""The share of the window above which an estimate is certainly too long."""
 
 
 def refused_content(prompt: CheckedPrompt) -> Problems:
-    """Yield the losses of content and role, and a prompt that is a fifth over the window."""
+    """Yield the losses of content and role, and a prompt that is a fifth larger than the window."""
     rendered = prompt.rendered
     target = rendered.facts.model or rendered.facts.provider or "the target"
     for loss in rendered.losses:
-        if loss.what != "a lone surrogate":  # it may be of a value
+        if loss.what != "a lone surrogate":  # a value may contain it
             way = "is not sent" if loss.kind == "content" else "is sent in another role"
             message = f"{loss.what} {way} to {target}: {loss.why}"
             fix = (
@@ -394,7 +399,7 @@ def refused_content(prompt: CheckedPrompt) -> Problems:
             yield loss.source, message, f"{fix}, or use another model"
     window, total = rendered.facts.window, rendered.tokens.total
     if window and total > window * _SURELY_LONG:
-        message = f"{total:,} tokens do not fit into the {window:,} of {target}"
+        message = f"{total:,} tokens do not fit into the window of {target}, which has {window:,}"
         yield rendered.stages()[0].tree.source, message, 'give a budget, such as budget="window"'
 
 
@@ -402,8 +407,8 @@ PD210 = CheckRule(
     id="PD210",
     name="content that the target does not get",
     why=(
-        "A video for a model that accepts no video is left out. A prompt over the window is "
-        "refused by the provider, in production and not in a test."
+        "If a model does not accept video, promptdsl leaves a video out. If a prompt is larger "
+        "than the window of the model, the provider refuses it, in production and not in a test."
     ),
     source="The losses of promptdsl, of kind content and role (2026).",
     model="claude-sonnet-4-5",

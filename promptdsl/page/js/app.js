@@ -1,4 +1,4 @@
-// The page: it reads the data, shows the parts of a request, and keeps what the reader chose.
+// The page: it reads the data, shows a request, and stores what the reader chose. Read `open` and `showing` first.
 
 import { showCalls } from "./calls.js";
 import { counted, element, inSteps, shownText } from "./dom.js";
@@ -15,11 +15,11 @@ import { jsonText, readData, without } from "./values.js";
 let data = readData(JSON.parse(document.getElementById("data")?.textContent ?? "{}"), [...document.querySelectorAll(/** @type {"script"} */ ("script.values"))]);
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const EDITOR = "vscode://file/{file}:{line}";
-/** The addresses of editors that are offered. */
+/** The suggested addresses of editors. */
 const EDITORS = [EDITOR, "cursor://file/{file}:{line}", "idea://open?file={file}&line={line}", "zed://file/{file}:{line}"];
 const KEYS = [
-  ["j / k", "next or previous message"], ["← / →", "next or previous piece of the message"], ["[ / ]", "request before or after"],
-  ["d", "next part that was left out"], ["t", "next tab"], ["/", "search"], ["?", "this list"], ["Esc", "point at nothing"],
+  ["j / k", "next or previous message"], ["← / →", "next or previous piece of the message"], ["[ / ]", "previous or next request"],
+  ["d", "next part that was left out"], ["t", "next tab"], ["/", "search"], ["?", "this list"], ["Esc", "stop pointing"],
 ];
 
 /** @param {string} tag @param {string} id @param {Record<string, any>=} attributes */
@@ -55,7 +55,7 @@ let tab = null;
 let hits = [];
 let current = -1;
 
-/** Return the folder of the sources on this machine: that of the record, or what the reader wrote. */
+/** Return the folder of the sources on this machine: what the reader wrote, else that of the record. */
 function sourceRoot() { return stored("root") ?? request.record?.root ?? ""; }
 
 /** @param {string} name @returns {string|null} */
@@ -65,7 +65,7 @@ function stored(name) {
 
 /** @param {string} name @param {string} text */
 function store(name, text) {
-  try { localStorage.setItem(`promptdsl.${name}`, text); } catch { /* a browser may keep nothing for files */ }
+  try { localStorage.setItem(`promptdsl.${name}`, text); } catch { /* a browser may store nothing for files */ }
 }
 
 /** @param {string} path */
@@ -86,7 +86,7 @@ function link(source) {
   return element(isSafe ? "a" : "span", { class: "source", href: isSafe ? address : null, title: source }, ...shownText(name));
 }
 
-/** Stop the opening of a request that another one replaces. */
+/** Stops opening a request when another request is opened. */
 let stop = () => {};
 
 /** Open a request; `then` is called when it is shown. @param {number} prompt @param {number} index @param {() => void} then */
@@ -173,10 +173,10 @@ function showBudget() {
     element("p", {}, element("b", {}, [targetOf(record), budgetLine(record)].filter(Boolean).join(": "), cacheWords(request)), price ? ` · ${price}` : ""),
     element("div", { class: "budgetbar", "aria-hidden": "true" }, [["used", used], ["free", budget?.free ?? 0], ["reserve", budget?.reserve ?? 0]].map(
       ([name, count]) => element("i", { class: name, vars: { "--share": share(Number(count)) } }))));
-  if (marks.length > 0) zones.budget.append(element("button", { type: "button", class: "fits", "aria-label": `${counted(marks.length, "budget")} that were tried: show them`, click: () => choose({ tab: "budgets" }) }, marks));
+  if (marks.length > 0) zones.budget.append(element("button", { type: "button", class: "fits", "aria-label": `show the ${counted(marks.length, "budget")} that were tried`, click: () => choose({ tab: "budgets" }) }, marks));
   const names = budget ? [["used", "used"], ["free", "free"], ["reserve", "for the answer"]] : [];
   const legend = names.map(([name, text]) => element("span", { class: "legend" }, element("i", { class: name, "aria-hidden": "true" }), text));
-  const ticks = marks.length > 0 ? element("span", { class: "legend" }, "marks: other budgets that were tried, this one is thick") : null;
+  const ticks = marks.length > 0 ? element("span", { class: "legend" }, "lines: other budgets that were tried; the thick line is this budget") : null;
   const label = record?.tokens?.label ? `Counted by ${record.tokens.label}.` : "";
   zones.budget.append(element("p", { class: "quiet" }, legend, ticks, ...shownText(label)));
 }
@@ -199,7 +199,7 @@ const tabButtons = Object.entries(TABS).map(([name, label]) => element("button",
   type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "tab", click: () => choose({ tab: name }), keydown: moveTab,
 }, label));
 
-/** Go to the tab beside this one. @param {KeyboardEvent} event */
+/** Go to the next or the previous tab. @param {KeyboardEvent} event */
 function moveTab(event) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (step === undefined) return;
@@ -232,7 +232,7 @@ function showChosenTab() {
   mark();
 }
 
-/** Point at a piece, or choose the part with a path. @param {import("./state.js").Point|null} point @param {string} part */
+/** Point at a piece, or choose the part that has a path. @param {import("./state.js").Point|null} point @param {string} part */
 function pointAt(point, part = "") {
   state.point = point;
   state.part = part;
@@ -246,7 +246,7 @@ function mark() {
   writeAddress();
 }
 
-/** Show a message in the middle. @param {number} index */
+/** Show a message. @param {number} index */
 function goToMessage(index) {
   const card = messages?.at(index);
   if (card) focusCard(card);
@@ -266,17 +266,17 @@ function focusCard(card) {
   reveal(card);
 }
 
-/** Scroll the messages so that something in them is seen. @param {Element} inside */
-function reveal(inside) {
-  if (zones.messages.scrollHeight > zones.messages.clientHeight + 1) showInside(zones.messages, inside);
-  else inside.scrollIntoView({ block: "nearest" });
+/** Scroll the messages so that an element in them is visible. @param {Element} descendant */
+function reveal(descendant) {
+  if (zones.messages.scrollHeight > zones.messages.clientHeight + 1) showInside(zones.messages, descendant);
+  else descendant.scrollIntoView({ block: "nearest" });
 }
 
-/** Go to the card after or before this one that a test holds for. @param {number} step @param {(kind: string) => boolean} isWanted */
-function move(step, isWanted) {
+/** Go to the next or the previous card of a kind. @param {number} step @param {(kind: string) => boolean} isKind */
+function move(step, isKind) {
   if (messages === null) return;
   for (let index = current + step; index >= 0 && index < messages.items.length; index += step) {
-    if (!isWanted(messages.items[index].kind)) continue;
+    if (!isKind(messages.items[index].kind)) continue;
     current = index;
     const card = messages.list.at(index);
     if (card) focusCard(card);
@@ -312,7 +312,7 @@ function searched() {
   return state.query === "" ? null : new RegExp(state.query.replace(/[.*+?^${}()|[\]\\\/-]/g, "\\$&"), "gi");
 }
 
-/** Return what can be read of a block: its text, its names and its values, no bytes. @param {Json} block @returns {string} */
+/** Return the text of a block, with its names and its values, but without bytes. @param {Json} block @returns {string} */
 function textOf(block) {
   if (block.type === "text") return block.text ?? "";
   const { content } = block;
@@ -321,7 +321,7 @@ function textOf(block) {
   return [...Object.values(rest).map(part => typeof part === "string" ? part : jsonText(part, 1)), ...inner].join("\n");
 }
 
-/** Mark the words of the search in what is on the screen. */
+/** Highlight the words of the search in the messages that are drawn. */
 function highlight() {
   if (!("highlights" in CSS)) return;
   const words = searched();
@@ -336,12 +336,12 @@ function highlight() {
       ranges.push(range);
     }
   }
-  const found = new Highlight();
-  ranges.forEach(range => found.add(range));
-  CSS.highlights.set("found", found);
+  const highlighted = new Highlight();
+  ranges.forEach(range => highlighted.add(range));
+  CSS.highlights.set("found", highlighted);
 }
 
-/** Say how many tokens are selected, and their share of the request. */
+/** Show how many tokens are selected, and their share of the request. */
 function showSelection() {
   const selection = getSelection();
   if (selection === null || selection.isCollapsed || selection.rangeCount === 0) {
@@ -387,11 +387,11 @@ function pressed(event) {
   action();
 }
 
-/** @param {string} name @param {string} label @param {string} usual @param {string[]} offered */
-function setting(name, label, usual, offered = []) {
-  const list = element("datalist", { id: `${name}-list` }, offered.map(value => element("option", { value })));
+/** @param {string} name @param {string} label @param {string} defaultText @param {string[]} suggestions */
+function setting(name, label, defaultText, suggestions = []) {
+  const list = element("datalist", { id: `${name}-list` }, suggestions.map(value => element("option", { value })));
   const input = /** @type {HTMLInputElement} */ (element("input", { type: "text", list: list.id, change: () => { store(name, input.value); show(); } }));
-  input.value = stored(name) ?? usual;
+  input.value = stored(name) ?? defaultText;
   return element("label", {}, label, input, list);
 }
 
@@ -399,12 +399,12 @@ function setting(name, label, usual, offered = []) {
 export function shownRequest() { return request; }
 
 /**
- * Show other data; what the reader opened, chose and scrolled to stays. `then` is called when it is shown.
+ * Show other data. What the reader opened, chose and scrolled to stays. `then` is called after that.
  * @param {Json} json @param {number} prompt @param {() => void} then
  */
 export function showData(json, prompt, then) {
   const { point, part } = state;
-  const restore = prompt === state.prompt ? placeKept() : () => {};
+  const restore = prompt === state.prompt ? notedView() : () => {};
   data = readData(json);
   listPrompts();
   open(prompt, state.request, () => {
@@ -414,8 +414,8 @@ export function showData(json, prompt, then) {
   });
 }
 
-/** Note what the reader sees; the function that is returned shows the same again. */
-function placeKept() {
+/** Note what the reader sees; return a function that shows it again. */
+function notedView() {
   const list = zones.messages;
   const top = Math.max(list.getBoundingClientRect().top, 0);
   const first = [...list.querySelectorAll("article[data-message]")].find(card => card.getBoundingClientRect().bottom > top);
@@ -432,14 +432,14 @@ function placeKept() {
     const card = messages?.at(index);
     if (card && index >= 0) list.scrollTop += card.getBoundingClientRect().top - list.getBoundingClientRect().top - offset;
     if (isFocused && focused >= 0) messages?.at(focused)?.focus({ preventScroll: true });
-    scrolled.forEach(({ box, top: kept }) => { box.scrollTop = kept; });
+    scrolled.forEach(({ box, top: oldTop }) => { box.scrollTop = oldTop; });
     const payload = zones.tab.querySelector(".json");
     if (payload) payload.scrollTop = json;
     scrollTo(scrollX, page);
   };
 }
 
-/** Return the name of something that is opened and closed: its summary, and the card that it is in. @param {Element} part */
+/** Return a name for a foldable element: the label of its card, and its summary. @param {Element} part */
 function detailsName(part) {
   return `${part.closest("article")?.getAttribute("aria-label") ?? ""}\n${part.querySelector("summary")?.textContent ?? ""}`;
 }
@@ -449,22 +449,22 @@ function listPrompts() {
   /** @type {HTMLElement} */ (prompts.parentElement).hidden = data.prompts.length < 2;
   const count = data.prompts.reduce((sum, prompt) => sum + prompt.requests.length, 0);
   zones.notice.textContent = data.content
-    ? `This page holds the texts of ${counted(count, "request")}.`
-    : `This page holds no texts of its ${counted(count, "request")}; ids of sections are there.`;
+    ? `This page contains the texts of ${counted(count, "request")}.`
+    : `This page contains no texts of its ${counted(count, "request")}, but the ids of sections.`;
   listed = -1;
 }
 
 /** Return the folder of the sources of the first record. */
 function firstRoot() {
-  const first = data.prompts.findIndex(({ requests: all }) => all.length > 0);
-  return first < 0 ? "" : data.request(first, 0).record?.root ?? "";
+  const promptIndex = data.prompts.findIndex(({ requests: all }) => all.length > 0);
+  return promptIndex < 0 ? "" : data.request(promptIndex, 0).record?.root ?? "";
 }
 
 function build() {
   const close = element("button", { type: "button", click: () => help.close() }, "Close");
   help.append(element("h2", { id: "help-title" }, "Keys"), element("dl", {}, KEYS.map(([key, what]) => element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)))),
     element("h2", {}, "Links to source lines"), setting("root", "Folder of the sources on this machine ", firstRoot()), setting("editor", "Address of the editor ", EDITOR, EDITORS),
-    element("p", {}, "The address of this page keeps what you look at: send it on."), close);
+    element("p", {}, "The address of this page includes what you look at, so you can share it."), close);
   app.append(
     element("header", { id: "head" },
       element("div", { class: "heads" }, zones.title, zones.notice),

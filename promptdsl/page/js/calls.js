@@ -1,11 +1,11 @@
-// The calls of a log as columns: from the cache, the same but not cached, new, and left out.
+// The requests of a prompt as columns of tokens: from the cache, equal but not cached, new, and left out.
 
 import { element } from "./dom.js";
 import { cacheFigures, tokens } from "./numbers.js";
 
 /** @typedef {import("./values.js").PageData} PageData */
 
-/** The share of the height in which what was left out is drawn, in percent. */
+/** The share of the height for the tokens that were left out, in percent. */
 const LEFT_OUT = 25;
 
 /**
@@ -20,19 +20,19 @@ export function showCalls(parent, data, prompt, current, go) {
   const count = data.prompts[prompt].requests.length;
   parent.hidden = count < 2;
   if (parent.hidden) return;
-  const figures = Array.from({ length: count }, (_, index) => cacheFigures(data.request(prompt, index)));
-  const largest = figures.reduce((most, { total }) => Math.max(most, total), 1);
-  const mostDropped = figures.reduce((most, figure) => Math.max(most, figure.dropped), 0);
+  const counts = Array.from({ length: count }, (_, index) => cacheFigures(data.request(prompt, index)));
+  const largest = counts.reduce((largestSoFar, { total }) => Math.max(largestSoFar, total), 1);
+  const mostDropped = counts.reduce((largestSoFar, request) => Math.max(largestSoFar, request.dropped), 0);
   const height = mostDropped > 0 ? 100 - LEFT_OUT : 100;
   const isFocused = parent.contains(document.activeElement) && document.activeElement?.matches(".column");
-  const lostAt = lostCaches(figures.map((_, index) => data.request(prompt, index).figures));
-  const columns = figures.map(({ total, cached, same, fresh, dropped }, index) => {
+  const lostAt = lostCaches(counts.map((_, index) => data.request(prompt, index).figures));
+  const columns = counts.map(({ total, cached, same, fresh, dropped }, index) => {
     const facts = [`request ${index + 1}`, `${tokens(total)} tokens`, `${tokens(cached)} from the cache`,
-      `${tokens(same)} the same but not cached`, `${tokens(fresh)} new`, `${tokens(dropped)} left out`];
+      `${tokens(same)} equal but not cached`, `${tokens(fresh)} new`, `${tokens(dropped)} left out`];
     const error = data.request(prompt, index).error ? ["it could not be made"] : [];
     const lost = lostAt.has(index) ? ["the cache was lost"] : [];
     const label = [...facts, ...error, ...lost].join(", ");
-    const share = (/** @type {number} */ part, out = 0) => `${(height * part / largest + LEFT_OUT * out / Math.max(mostDropped, 1)).toFixed(2)}%`;
+    const share = (/** @type {number} */ tokenCount, out = 0) => `${(height * tokenCount / largest + LEFT_OUT * out / Math.max(mostDropped, 1)).toFixed(2)}%`;
     return element("button", {
       type: "button", class: ["column", error.length > 0 ? "failed" : "", lost.length > 0 ? "lost" : ""].join(" ").trim(), "aria-label": label, title: label,
       "aria-current": index === current ? "true" : null,
@@ -48,14 +48,14 @@ export function showCalls(parent, data, prompt, current, go) {
     if (next >= 0 && next < count) go(next);
   }
 
-  const names = ["from the cache", "the same, not cached", "new", "left out (on a scale of its own)"];
+  const names = ["from the cache", "equal, not cached", "new", "left out (on another scale)"];
   const keys = ["cached", "same", "fresh", "dropped"].map((name, index) =>
     element("span", { class: "legend" }, element("i", { class: name, "aria-hidden": "true" }), names[index]));
-  const lost = element("span", { class: "legend" }, element("b", { "aria-hidden": "true" }, "↯ "), "the cache was lost: less than 80 % of the tokens of the request before come from it");
+  const lost = element("span", { class: "legend" }, element("b", { "aria-hidden": "true" }, "↯ "), "the cache was lost: it serves less than 80 % of the tokens of the previous request");
   parent.replaceChildren(
     element("h2", {}, `${count.toLocaleString("en")} requests`), element("p", { class: "quiet" }, keys, lost),
     element("div", { class: "columns", role: "group", "aria-label": "requests" }, columns),
-    element("p", {}, lostSentence(lostAt), sentenceOf(data.request(prompt, current), figures[current], current)));
+    element("p", {}, lostSentence(lostAt), sentenceOf(data.request(prompt, current), counts[current], current)));
   const box = parent.querySelector(".columns");
   const column = columns[current];
   if (box !== null && column !== undefined) box.scrollLeft = column.offsetLeft - box.clientWidth / 2;
@@ -70,8 +70,8 @@ function lostSentence(lostAt) {
 }
 
 /**
- * Return the requests of which less than 80 % of the request before comes from a cache. A log that
- * a cache never serves lost nothing.
+ * Return the indexes of the requests that lost the cache: it serves less than 80 % of the tokens of the
+ * request before. If a cache never serves any request of the log, none has lost it.
  * @param {import("./values.js").Json[]} figures
  * @returns {Set<number>}
  */
@@ -85,6 +85,6 @@ function lostCaches(figures) {
 /** @param {import("./values.js").Json} request @param {ReturnType<typeof cacheFigures>} figures @param {number} index */
 function sentenceOf(request, { total, cached, same, fresh, dropped }, index) {
   const first = request.prefix?.first;
-  const why = first ? ` First difference to the request before: ${first.what} ${first.how}.` : "";
-  return `Request ${index + 1}: ${tokens(total)} tokens: ${tokens(cached)} from the cache, ${tokens(same)} the same but not cached, ${tokens(fresh)} new; ${tokens(dropped)} left out.${why}`;
+  const why = first ? ` First difference from the previous request: ${first.what} ${first.how}.` : "";
+  return `Request ${index + 1}: ${tokens(total)} tokens: ${tokens(cached)} from the cache, ${tokens(same)} equal but not cached, ${tokens(fresh)} new; ${tokens(dropped)} left out.${why}`;
 }

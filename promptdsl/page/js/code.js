@@ -9,11 +9,11 @@ import { ExactNumber, entriesOf, jsonText, objectOf, without } from "./values.js
 /** @typedef {{imports: string, client: string, server?: string, call: string, json?: string[]}} Sdk */
 /** @typedef {{url: (model: string) => string, headers: string[]}} Endpoint */
 
-/** What is written in the place of a model that the page does not know. */
+/** The placeholder for a model that the page does not know. */
 const MODEL = "MODEL";
-/** Answers have at most this many tokens, where a request has to say it. */
+/** The maximum number of tokens in an answer, for requests that must have one. */
 const ANSWER = 1024;
-/** From this depth on Python reads a value as JSON: its parser takes 200 open brackets. */
+/** From this depth on, a value is written as JSON, as the parser of Python allows only 200 open brackets. */
 const DEEP = 50;
 
 /** @type {Record<string, Sdk>} */
@@ -27,7 +27,7 @@ const SDKS = {
 };
 /** The providers whose SDK knows the address of the server and the name of the key. */
 const KNOWN = ["anthropic", "openai", "openai_responses", "gemini", "bedrock"];
-/** The servers that people run themselves, often without a key. */
+/** The providers whose servers people run themselves, often without a key. */
 const LOCAL = ["vllm", "ollama", "litellm", "chat_template", "openai_compatible"];
 
 /** Return a payload as Python code that sends it with the SDK of the provider. @param {Sent} sent */
@@ -106,7 +106,7 @@ export function curlCommand({ payload, api }) {
   const [address, key] = ADDRESSES[api.provider] ?? [`$${name}_BASE_URL`, `${name}_API_KEY`];
   const { url, headers } = ENDPOINTS[api.format];
   const lines = [...headers.map(header => header.replace("KEY", () => key)), "Content-Type: application/json"].map(header => `  --header "${header}" \\\n`);
-  // printf is a part of each shell, so the size of the request has no limit.
+  // printf is built into each shell, so the size of the request has no limit.
   return `printf '%s' ${quoted(requestBody(payload, api))} |\ncurl --silent --show-error "${address}${url(encoded(api.model ?? MODEL))}" \\\n${lines.join("")}  --data-binary @-\n`;
 }
 
@@ -124,24 +124,24 @@ function bodyOf(payload, api) {
   return objectOf([...Object.entries({ model: api.model ?? MODEL, ...needed }), ...entriesOf(part)]);
 }
 
-/** Return a payload with the keys of its config where a request has them. @param {Json} payload @param {Api} api */
+/** Return a payload whose config is in the places where a request has it. @param {Json} payload @param {Api} api */
 function withoutConfig(payload, { lifted, options }) {
   const config = entriesOf(payload.config ?? {});
-  const beside = config.filter(([key]) => lifted.includes(key));
-  const inside = config.filter(([key]) => !lifted.includes(key));
-  return objectOf([...entriesOf(without(payload, ["config"])), ...beside, .../** @type {[string, any][]} */ (inside.length === 0 ? [] : [[options, objectOf(inside)]])]);
+  const liftedEntries = config.filter(([key]) => lifted.includes(key));
+  const otherEntries = config.filter(([key]) => !lifted.includes(key));
+  return objectOf([...entriesOf(without(payload, ["config"])), ...liftedEntries, .../** @type {[string, any][]} */ (otherEntries.length === 0 ? [] : [[options, objectOf(otherEntries)]])]);
 }
 
-/** Return the part of a payload that is sent: of a chat template the text that it makes. @param {Json} payload @param {Api} api @returns {Json} */
+/** Return the part of a payload that is sent; for a chat template, this is the rendered text. @param {Json} payload @param {Api} api @returns {Json} */
 function sentPart(payload, { format }) { return format === "chat_template" ? { prompt: payload.prompt } : payload; }
 
-/** Return a text in single quotes: sh changes nothing in it. @param {string} text */
+/** Return a text in single quotes, in which sh changes nothing. @param {string} text */
 function quoted(text) { return `'${text.replaceAll("'", "'\\''")}'`; }
 
-/** Return a name as a part of an address, without a character that sh reads. @param {string} name */
+/** Return a name as a part of an address, without characters that have a meaning in sh. @param {string} name */
 function encoded(name) {
   return encodeURIComponent(name).replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Return the beginning of the names of a provider's variables: one for all its interfaces. @param {string} provider */
+/** Return the beginning of the names of a provider's environment variables; all its interfaces share it. @param {string} provider */
 function variable(provider) { return provider.replace(/_(responses|openai)$/, "").toUpperCase().replace(/[^A-Z0-9]/g, "_").replace(/^(?=[0-9])/, "_"); }

@@ -1,4 +1,4 @@
-// Elements of the page. Text of prompts is set as text, never as markup.
+// Makes the elements of the page. Text of prompts is always set as text, never as markup.
 
 /** @typedef {Node|string|number|null|false|undefined} Child */
 
@@ -10,30 +10,30 @@
  * @returns {HTMLElement}
  */
 export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (typeof value === "function") made.addEventListener(name, value);
-    else if (name === "vars") Object.entries(value).forEach(([key, part]) => made.style.setProperty(key, String(part)));
-    else made.setAttribute(name, value === true ? "" : String(value));
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (name === "vars") Object.entries(value).forEach(([key, part]) => node.style.setProperty(key, String(part)));
+    else node.setAttribute(name, value === true ? "" : String(value));
   }
-  made.append(...children.flat().filter(isShown).map(nodeOf));
-  return made;
+  node.append(...children.flat().filter(hasContent).map(nodeOf));
+  return node;
 }
 
 /** @param {Child} child @returns {child is Node|string|number} */
-function isShown(child) { return child !== null && child !== undefined && child !== false && child !== ""; }
+function hasContent(child) { return child !== null && child !== undefined && child !== false && child !== ""; }
 
 /** @param {Node|string|number} child */
 function nodeOf(child) { return child instanceof Node ? child : String(child); }
 
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u00a0\u00ad\u061c\u115f\u1160\u1680\u17b4\u17b5\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\uddef]/g;
 
-/** The most signs of a text that are coloured: a browser is slow with many elements on a line. */
+/** The maximum number of coloured brackets in a text: a browser is slow with many elements on a line. */
 const SIGNS = 500;
 
 /**
- * Return a text as nodes: invisible and bidirectional characters are signs such as ⟦U+202E⟧.
+ * Return a text as nodes; invisible and bidirectional characters become brackets such as ⟦U+202E⟧.
  * @param {string} text
  * @returns {[string|DocumentFragment]}
  */
@@ -50,7 +50,7 @@ export function shownText(text) {
   return [nodes];
 }
 
-/** Return a text in which something else stands for each invisible character. @param {string} text @param {(character: string) => string} write */
+/** Return a text in which `write` replaces each invisible character. @param {string} text @param {(character: string) => string} write */
 export function replaceUnseen(text, write) { return text.replace(UNSEEN, write); }
 
 /** @param {string} character */
@@ -67,8 +67,8 @@ export function counted(count, noun) {
 const STEP = 8;
 
 /**
- * Do something in steps: at once if it takes some milliseconds, else with pauses in which the
- * browser draws. Returns a function that stops it.
+ * Run steps: all at once if they take few milliseconds, else with pauses in which the browser draws.
+ * Returns a function that stops them.
  * @param {Iterator<void>} steps
  */
 export function inSteps(steps) {
@@ -89,18 +89,18 @@ const GROUP = 10;
 const NEAR = "300px";
 
 /**
- * A long list: groups of ten items are made when they come near the screen, and emptied when they
- * leave; so are groups of ten groups, and so on.
+ * Show a long list. A group of ten items is filled when it comes near the screen, and emptied when it
+ * leaves. Groups of ten groups are treated in the same way, and so on.
  * @param {HTMLElement} parent
  * @param {number} size the number of items
  * @param {(index: number) => HTMLElement} make
- * @param {number} height the height of an item that was not made yet, in pixels
+ * @param {number} height the height of an item that is not made yet, in pixels
  */
 export function longList(parent, size, make, height) {
-  /** Each group by its element: its first item, and how many items each of its parts has. @type {Map<Element, {first: number, step: number}>} */
+  /** For the element of each group, its first item, and the number of items in each child. @type {Map<Element, {first: number, step: number}>} */
   const groups = new Map();
-  const watcher = new IntersectionObserver(seen => {
-    for (const { target, isIntersecting } of seen) {
+  const watcher = new IntersectionObserver(entries => {
+    for (const { target, isIntersecting } of entries) {
       if (!groups.has(target)) continue;
       if (isIntersecting) fill(/** @type {HTMLElement} */ (target));
       else if (!target.contains(document.activeElement)) empty(/** @type {HTMLElement} */ (target));
@@ -118,9 +118,9 @@ export function longList(parent, size, make, height) {
 
   /** @param {HTMLElement} group */
   function fill(group) {
-    const place = groups.get(group);
-    if (place === undefined || group.firstChild) return;
-    const { first, step } = place;
+    const info = groups.get(group);
+    if (info === undefined || group.firstChild) return;
+    const { first, step } = info;
     for (let start = first; start < Math.min(first + step * GROUP, size); start += step) {
       group.append(step === 1 ? make(start) : groupOf(start, step / GROUP));
     }
@@ -145,7 +145,7 @@ export function longList(parent, size, make, height) {
   parent.replaceChildren(top);
   fill(top);
   return {
-    /** Return the element of an item, which is made if it is not there. @param {number} index */
+    /** Return the element of an item; make it if it does not exist. @param {number} index */
     at(index) {
       if (index < 0 || index >= size) return null;
       let group = top;
@@ -156,7 +156,7 @@ export function longList(parent, size, make, height) {
         group = child;
       }
     },
-    /** Make the items that are there again. */
+    /** Make all existing items again. */
     redraw() {
       for (const [group, { first, step }] of groups) {
         if (step === 1 && group.firstChild) group.replaceChildren(...Array.from(group.children, (_, offset) => make(first + offset)));
@@ -167,7 +167,7 @@ export function longList(parent, size, make, height) {
 }
 
 /**
- * Copy a text, and say so on the button for two seconds.
+ * Copy a text, and show on the button for two seconds whether it worked.
  * @param {HTMLElement} button
  * @param {string} text
  */

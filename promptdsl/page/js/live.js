@@ -1,4 +1,4 @@
-// The live page: it follows the states of the preview, and sends what the reader chooses.
+// The page of the live preview: it shows each state that the server sends, and sends what the reader chooses.
 
 import { counted, element, shownText } from "./dom.js";
 import { intervalsOf, intervalText } from "./numbers.js";
@@ -9,20 +9,20 @@ import { showData, shownRequest } from "./app.js";
 /** @typedef {import("./values.js").Json} Json */
 
 const TOKEN = "promptdsl.token";
-/** From how many prompts on there is a field to search for one. */
+/** With at least this many prompts, there is a field to search for a prompt. */
 const MANY = 8;
-/** The most parts whose budgets are shown. */
+/** The maximum number of parts with their budgets. */
 const PARTS = 12;
-/** How much larger than the largest known budget the slider goes. */
+/** The largest budget of the slider, as a multiple of the largest budget on the page. */
 const BEYOND = 1.1;
 
-/** What the server wrote last. @type {Json} */
+/** The last state from the server. @type {Json} */
 let current = { choices: {}, names: [], providers: [], work: "", error: null, output: "" };
 /** @type {Json} */
 let choices = { prompt: null, budget: null, model: null, targets: [] };
 let isSending = false;
-let isWaiting = false;
-let began = 0;
+let hasUnsentChoice = false;
+let workStart = 0;
 /** Ends the stream of states. */
 let stream = new AbortController();
 
@@ -38,28 +38,28 @@ const zones = {
   names: zone("datalist", "live-names"),
   models: zone("datalist", "live-models"),
 };
-const slider = /** @type {HTMLInputElement} */ (element("input", { type: "range", id: "live-slider", min: "1", step: "1", "aria-label": "budget in tokens", input: () => choose({ budget: slider.valueAsNumber }) }));
-const number = /** @type {HTMLInputElement} */ (element("input", { type: "number", id: "live-budget", min: "1", step: "1", "aria-label": "budget in tokens", change: () => choose({ budget: number.value === "" ? null : Math.max(Math.round(number.valueAsNumber), 1) }) }));
-const model = /** @type {HTMLInputElement} */ (element("input", { type: "text", id: "live-model", list: "live-models", placeholder: "as started", autocomplete: "off", change: () => choose({ model: model.value.trim() || null }) }));
-const target = /** @type {HTMLInputElement} */ (element("input", { type: "text", id: "live-target", list: "live-models", placeholder: "model or provider", autocomplete: "off", change: addTarget }));
+const budgetSlider = /** @type {HTMLInputElement} */ (element("input", { type: "range", id: "live-slider", min: "1", step: "1", "aria-label": "budget in tokens", input: () => choose({ budget: budgetSlider.valueAsNumber }) }));
+const budgetInput = /** @type {HTMLInputElement} */ (element("input", { type: "number", id: "live-budget", min: "1", step: "1", "aria-label": "budget in tokens", change: () => choose({ budget: budgetInput.value === "" ? null : Math.max(Math.round(budgetInput.valueAsNumber), 1) }) }));
+const modelInput = /** @type {HTMLInputElement} */ (element("input", { type: "text", id: "live-model", list: "live-models", placeholder: "as started", autocomplete: "off", change: () => choose({ model: modelInput.value.trim() || null }) }));
+const targetInput = /** @type {HTMLInputElement} */ (element("input", { type: "text", id: "live-target", list: "live-models", placeholder: "model or provider", autocomplete: "off", change: addTarget }));
 const reset = element("button", { type: "button", id: "live-reset", click: () => choose({ budget: null, model: null, targets: [] }) }, "As started");
-const name = /** @type {HTMLInputElement} */ (element("input", { type: "search", id: "live-name", list: "live-names", placeholder: "search", autocomplete: "off", change: chooseName }));
-const nameLabel = element("label", { hidden: true }, "Find prompt ", name);
+const nameInput = /** @type {HTMLInputElement} */ (element("input", { type: "search", id: "live-name", list: "live-names", placeholder: "search", autocomplete: "off", change: chooseName }));
+const nameLabel = element("label", { hidden: true }, "Find prompt ", nameInput);
 
 /** Show another budget, model, payload or prompt. @param {Json} change */
 function choose(change) {
   choices = { ...choices, ...change };
   showChoices();
-  isWaiting = true;
+  hasUnsentChoice = true;
   void send();
 }
 
-/** Send the newest choice; one is on its way at a time. */
+/** Send the newest choice, when the server has answered the last one. */
 async function send() {
   if (isSending) return;
   isSending = true;
-  while (isWaiting) {
-    isWaiting = false;
+  while (hasUnsentChoice) {
+    hasUnsentChoice = false;
     try {
       const response = await fetch("/choices", { method: "POST", headers: { ...headers(), "content-type": "application/json" }, body: JSON.stringify(choices) });
       if (!response.ok) showState((await response.json()).error);
@@ -77,37 +77,37 @@ function stored() {
 }
 
 function chooseName() {
-  if (!current.names.includes(name.value)) return;
-  choose({ prompt: name.value });
-  name.value = "";
+  if (!current.names.includes(nameInput.value)) return;
+  choose({ prompt: nameInput.value });
+  nameInput.value = "";
 }
 
 function addTarget() {
-  const added = target.value.trim();
-  target.value = "";
-  if (added && !choices.targets.includes(added)) choose({ targets: [...choices.targets, added] });
+  const addedName = targetInput.value.trim();
+  targetInput.value = "";
+  if (addedName && !choices.targets.includes(addedName)) choose({ targets: [...choices.targets, addedName] });
 }
 
-/** Show what is chosen; the budget of a page without a choice is its own. */
+/** Show what is chosen; without a choice, show the budget of the page. */
 function showChoices() {
   const { record, fits } = shownRequest();
   const limit = record?.budget?.limit ?? null;
-  const known = [...fits.map((/** @type {Json} */ fit) => fit.budget), limit ?? 0, choices.budget ?? 0, (record?.tokens?.total ?? 0) + (record?.budget?.reserve ?? 0)];
-  slider.max = String(Math.ceil(BEYOND * Math.max(1, ...known)));
+  const budgets = [...fits.map((/** @type {Json} */ fit) => fit.budget), limit ?? 0, choices.budget ?? 0, (record?.tokens?.total ?? 0) + (record?.budget?.reserve ?? 0)];
+  budgetSlider.max = String(Math.ceil(BEYOND * Math.max(1, ...budgets)));
   const budget = choices.budget ?? limit;
-  slider.value = budget === null ? slider.max : String(budget);
-  slider.setAttribute("aria-valuetext", budget === null ? "no budget" : counted(budget, "token"));
-  if (document.activeElement !== number) number.value = budget === null ? "" : String(budget);
-  if (document.activeElement !== model) model.value = choices.model ?? "";
-  zones.targets.replaceChildren(...choices.targets.map((/** @type {string} */ other) => element("button", {
-    type: "button", "aria-label": `no payload for ${other}`, click: () => choose({ targets: choices.targets.filter((/** @type {string} */ kept) => kept !== other) }),
-  }, ...shownText(other), " ×")));
+  budgetSlider.value = budget === null ? budgetSlider.max : String(budget);
+  budgetSlider.setAttribute("aria-valuetext", budget === null ? "no budget" : counted(budget, "token"));
+  if (document.activeElement !== budgetInput) budgetInput.value = budget === null ? "" : String(budget);
+  if (document.activeElement !== modelInput) modelInput.value = choices.model ?? "";
+  zones.targets.replaceChildren(...choices.targets.map((/** @type {string} */ targetName) => element("button", {
+    type: "button", "aria-label": `remove the payload for ${targetName}`, click: () => choose({ targets: choices.targets.filter((/** @type {string} */ chosenName) => chosenName !== targetName) }),
+  }, ...shownText(targetName), " ×")));
   showParts(fits, budget);
 }
 
-/** Show for each part that some budget drops at which budgets it is there. @param {Json[]} fits @param {number|null} budget */
+/** Show, for each part that a budget drops, with which budgets it is sent. @param {Json[]} fits @param {number|null} budget */
 function showParts(fits, budget) {
-  const largest = Number(slider.max);
+  const largest = Number(budgetSlider.max);
   /** @type {Map<string, Json>} */
   const parts = new Map();
   fits.forEach(fit => (Array.isArray(fit.dropped) ? fit.dropped : []).forEach((/** @type {Json} */ part) => parts.set(`${part.what}\n${part.path}`, part)));
@@ -115,24 +115,24 @@ function showParts(fits, budget) {
     const intervals = intervalsOf(fits, part);
     const bars = intervals.map(({ first, last }) => element("i", { vars: { "--from": share(first, largest), "--to": share(last, largest) } }));
     const title = [part.what, part.path === part.what ? "" : part.path].filter(Boolean).join(" ");
-    const button = intervals.length === 0 ? element("span", { class: "quiet" }, "at no budget that was tried")
-      : element("button", { type: "button", title: "move the budget to the first of them", click: () => choose({ budget: intervals[0].first }) }, intervalText(intervals), element("span", { class: "away" }, ...shownText(`: ${title}`)));
+    const button = intervals.length === 0 ? element("span", { class: "quiet" }, "with no budget that was tried")
+      : element("button", { type: "button", title: "set the budget to the first of these", click: () => choose({ budget: intervals[0].first }) }, intervalText(intervals), element("span", { class: "away" }, ...shownText(`: ${title}`)));
     return element("div", { class: "interval" }, element("span", { class: "part" }, ...shownText(title)), element("span", { class: "bars", "aria-hidden": "true" }, bars, budget === null ? null : element("b", { vars: { "--from": share(budget, largest) } })), button);
   });
-  const more = parts.size > PARTS ? element("p", { class: "quiet" }, `and ${parts.size - PARTS} more: the tab Budgets has all`) : null;
-  zones.parts.replaceChildren(...(rows.length > 0 ? [element("p", { class: "quiet" }, `Parts that a smaller budget leaves out, and at which of ${fits.length} budgets that were tried they are there:`), ...rows] : []), ...(more ? [more] : []));
+  const restLine = parts.size > PARTS ? element("p", { class: "quiet" }, `and ${parts.size - PARTS} more: see the tab Budgets`) : null;
+  zones.parts.replaceChildren(...(rows.length > 0 ? [element("p", { class: "quiet" }, `Parts that a smaller budget leaves out, and with which of the ${fits.length} budgets that were tried they are sent:`), ...rows] : []), ...(restLine ? [restLine] : []));
 }
 
 /** @param {number} count @param {number} largest */
 function share(count, largest) { return `${Math.min(100 * count / largest, 100).toFixed(2)}%`; }
 
-/** Show what the server does now, or a text. @param {string=} text */
+/** Show a text, or what the server does now. @param {string=} text */
 function showState(text) {
   const { work, seconds, isCold } = current;
   if (text !== undefined) {
     zones.state.textContent = text;
   } else if (work) {
-    const waited = Math.floor((performance.now() - began) / 1000);
+    const waited = Math.floor((performance.now() - workStart) / 1000);
     zones.state.textContent = `${work.name}${waited > 0 ? `, ${waited} s` : ""}`;
   } else {
     const took = current.error || seconds === null || seconds === undefined ? "" : `Rendered in ${Math.round(1000 * seconds)} ms. `;
@@ -144,8 +144,8 @@ function showState(text) {
 function show(next) {
   const isOther = next.page !== undefined || next.hasPage !== current.hasPage || (!next.hasPage && next.prompt !== current.prompt);
   current = next;
-  began = performance.now() - 1000 * (next.work ? next.work.seconds : 0);
-  if (!isSending && !isWaiting) choices = { ...next.choices };
+  workStart = performance.now() - 1000 * (next.work ? next.work.seconds : 0);
+  if (!isSending && !hasUnsentChoice) choices = { ...next.choices };
   const names = next.names.map((/** @type {string} */ value) => element("option", { value }));
   zones.names.replaceChildren(...names);
   nameLabel.hidden = names.length < MANY;
@@ -167,7 +167,7 @@ function showPage(next) {
   showData(next.hasPage ? next.page : empty, index, showChoices);
 }
 
-/** Follow the states until the token is refused, while the tab can be seen: a browser has six connections for all tabs. */
+/** Read states until the server refuses the token, but only while the tab is visible: a browser has six connections for all tabs. */
 async function follow() {
   for (;;) {
     await untilSeen();
@@ -175,11 +175,11 @@ async function follow() {
     try {
       const response = await fetch("/states", { headers: headers(), cache: "no-store", signal: stream.signal });
       if (response.status === 403) {
-        showState("This tab has no key of the preview: open the address that promptdsl preview printed.");
+        showState("This tab does not have the token of the preview: open the address that promptdsl preview printed.");
         return;
       }
       await readStates(/** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body));
-    } catch { /* the server is gone, or not there yet, or the tab is hidden */ }
+    } catch { /* the server has ended or not yet started, or the tab is hidden */ }
     if (stream.signal.aborted) continue;
     current = { ...current, work: "" };
     showState("The preview has ended. Start it again, and open the address that it prints.");
@@ -187,12 +187,12 @@ async function follow() {
   }
 }
 
-/** Wait until the tab can be seen. */
+/** Wait until the tab is visible. */
 async function untilSeen() {
   while (document.hidden) await new Promise(done => document.addEventListener("visibilitychange", done, { once: true }));
 }
 
-/** Show each state of a stream; of those that came together, the newest. @param {ReadableStream<Uint8Array<ArrayBuffer>>} stream */
+/** Show each state of a stream; of states that come together, show the newest. @param {ReadableStream<Uint8Array<ArrayBuffer>>} stream */
 async function readStates(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -209,7 +209,7 @@ async function readStates(stream) {
   }
 }
 
-/** Keep the token of the address for this tab. */
+/** Store the token in the address for this tab; return whether the address has one. */
 function takeToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token === null) return false;
@@ -221,8 +221,8 @@ function takeToken() {
 takeToken();
 zones.output.append(element("summary", {}, "Output of the code"), zones.printed);
 document.getElementById("head")?.append(element("div", { id: "live" }, zones.state,
-  element("div", { class: "controls" }, element("label", {}, "Budget ", number), slider, reset,
-    element("label", {}, "Model ", model), element("label", {}, "Payload for ", target), zones.targets, nameLabel, zones.names, zones.models),
+  element("div", { class: "controls" }, element("label", {}, "Budget ", budgetInput), budgetSlider, reset,
+    element("label", {}, "Model ", modelInput), element("label", {}, "Payload for ", targetInput), zones.targets, nameLabel, zones.names, zones.models),
   zones.parts, zones.output));
 document.getElementById("head")?.after(zones.error);
 document.getElementById("prompt")?.addEventListener("change", event => {
@@ -231,5 +231,5 @@ document.getElementById("prompt")?.addEventListener("change", event => {
 addEventListener("hashchange", () => { if (takeToken()) location.reload(); });
 document.addEventListener("visibilitychange", () => { if (document.hidden) stream.abort(); });
 setInterval(() => { if (current.work) showState(); }, 1000);
-showState("The preview is being asked.");
+showState("Connecting to the preview.");
 void follow();

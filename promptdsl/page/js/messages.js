@@ -9,10 +9,10 @@ import { jsonText, slicer, without } from "./values.js";
 /** @typedef {import("./state.js").Point} Point */
 /** @typedef {{kind: "message"|"dropped"|"tools"|"cache", index: number}} Item */
 
-/** The words for the kinds of messages. @type {Record<string, string>} */
+/** The text for each kind of message that has another name on the page. @type {Record<string, string>} */
 const KINDS = { request: "only in this request", ephemeral: "only in this request" };
 const LARGEST_PICTURE = 256 * 1024;
-/** What the first bytes of a picture are, by its media type. @type {[string, RegExp][]} */
+/** The first bytes of a picture, by its media type. @type {[string, RegExp][]} */
 const PICTURES = [
   ["image/png", /^\x89PNG\r\n/], ["image/jpeg", /^\xff\xd8\xff/], ["image/gif", /^GIF8/], ["image/webp", /^RIFF....WEBP/s],
 ];
@@ -25,7 +25,7 @@ function pictureType(data) {
   return PICTURES.find(([, begin]) => begin.test(bytes))?.[0] ?? "";
 }
 
-/** Return what stands in the middle, in order. @param {Json} request @returns {Item[]} */
+/** Return what the middle of the page lists, in order. @param {Json} request @returns {Item[]} */
 function itemsOf(request) {
   const { record } = request;
   /** @type {Item[]} */
@@ -33,8 +33,8 @@ function itemsOf(request) {
   const end = cacheEnd(request);
   /** @type {Map<number, number[]>} */
   const dropped = new Map();
-  record.dropped.forEach((/** @type {Json} */ part, /** @type {number} */ number) => {
-    pushTo(dropped, Math.min(part.at ?? record.messages.length, record.messages.length), number);
+  record.dropped.forEach((/** @type {Json} */ part, /** @type {number} */ index) => {
+    pushTo(dropped, Math.min(part.at ?? record.messages.length, record.messages.length), index);
   });
   for (let index = 0; index <= record.messages.length; index++) {
     (dropped.get(index) ?? []).forEach(number => items.push({ kind: "dropped", index: number }));
@@ -44,7 +44,7 @@ function itemsOf(request) {
   return items;
 }
 
-/** Return the message before which the part that comes from a cache ends, or -1. @param {Json} request */
+/** Return the index of the first message that is not completely read from a cache, or -1. @param {Json} request */
 function cacheEnd(request) {
   const { cached } = cacheFigures(request);
   if (cached === 0 || !request.record.tokens) return -1;
@@ -69,7 +69,7 @@ export function showMessages(parent, request, { point, link }) {
   /** The spans of each message. @type {Json[][]} */
   const spans = [];
   record.spans.forEach((/** @type {Json} */ span) => (spans[span.message] ??= []).push(span));
-  /** What marks each piece, or marks it no longer. @type {WeakMap<Element, () => void>} */
+  /** For each piece, the function that marks it or removes its mark. @type {WeakMap<Element, () => void>} */
   const updates = new WeakMap();
   const list = longList(parent, items.length, index => itemOf(items[index]), 90);
 
@@ -98,33 +98,33 @@ export function showMessages(parent, request, { point, link }) {
         roles.isSent ? null : element("span", { class: "badge" }, "not sent"),
         element("span", { class: "count" }, count),
         text ? button : null),
-      message.content.map((/** @type {Json} */ block, /** @type {number} */ number) => blockOf(block, index, number)));
+      message.content.map((/** @type {Json} */ block, /** @type {number} */ blockIndex) => blockOf(block, index, blockIndex)));
   }
 
-  /** @param {Json} block @param {number} message @param {number} number @param {number=} inner @returns {HTMLElement} */
-  function blockOf(block, message, number, inner) {
-    const sent = inner === undefined ? record.sent?.[message]?.[number] : record.sent?.[message]?.[number]?.inner?.[inner];
+  /** @param {Json} block @param {number} messageIndex @param {number} blockIndex @param {number=} inner @returns {HTMLElement} */
+  function blockOf(block, messageIndex, blockIndex, inner) {
+    const sentBlock = inner === undefined ? record.sent?.[messageIndex]?.[blockIndex] : record.sent?.[messageIndex]?.[blockIndex]?.inner?.[inner];
     const notes = [
-      record.sent && !sent ? element("span", { class: "badge" }, "not sent") : null,
+      record.sent && !sentBlock ? element("span", { class: "badge" }, "not sent") : null,
       block.cache ? element("p", { class: "mark" }, `cache mark${block.cache === "default" ? "" : `, ${block.cache}`}`) : null,
     ];
     if (block.type === "text") {
-      return element("div", { class: "text" }, notes[0], textOf(block.text ?? "", { message, block: number, inner }), notes[1]);
+      return element("div", { class: "text" }, notes[0], textOf(block.text ?? "", { message: messageIndex, block: blockIndex, inner }), notes[1]);
     }
     const { type, content, source } = block;
     const rest = without(block, ["type", "cache", "content", "source"]);
-    const parts = Array.isArray(content) ? content.map((/** @type {Json} */ child, /** @type {number} */ index) => blockOf(child, message, number, index)) : [];
+    const parts = Array.isArray(content) ? content.map((/** @type {Json} */ child, /** @type {number} */ index) => blockOf(child, messageIndex, blockIndex, index)) : [];
     const body = Object.keys(rest).length > 0 ? element("pre", {}, ...shownText(jsonText(rest, 1))) : null;
-    return element("div", { class: "block", "data-block": [message, number, inner ?? ""].join(".") },
+    return element("div", { class: "block", "data-block": [messageIndex, blockIndex, inner ?? ""].join(".") },
       element("b", {}, type), " ", notes[0], source ? mediaOf(source) : null, body, parts, notes[1]);
   }
 
-  /** Return a text in its pieces; without its spans it is one. @param {string} text @param {{message: number, block: number, inner?: number}} at */
+  /** Return a text in its pieces; without spans, it is one piece. @param {string} text @param {{message: number, block: number, inner?: number}} at */
   function textOf(text, at) {
     if (!request.record.content) return element("p", { class: "quiet" }, "The text is not in this page.");
     const { size, cut } = slicer(text);
-    const here = (spans[at.message] ?? []).filter(span => span.block === at.block && (span.inner ?? -1) === (at.inner ?? -1));
-    const pieces = here.length > 0 ? here : [{ start: 0, end: size, kind: "" }];
+    const ownSpans = (spans[at.message] ?? []).filter(span => span.block === at.block && (span.inner ?? -1) === (at.inner ?? -1));
+    const pieces = ownSpans.length > 0 ? ownSpans : [{ start: 0, end: size, kind: "" }];
     /** @type {HTMLElement[]} */
     const nodes = [];
     let end = 0;
@@ -176,7 +176,7 @@ export function showMessages(parent, request, { point, link }) {
         link(part.source ?? ""),
         element("span", { class: "count" }, `${tokens(part.tokens)} tokens to keep it`)),
       element("p", {}, ...shownText(`${part.why ?? ""}${range}${part.note ? `; ${part.note}` : ""}.`), fits ? ` ${fits}` : ""),
-      part.text ? element("details", {}, element("summary", {}, "Its text"), element("p", { class: "text" }, element("bdi", {}, ...shownText(part.text)))) : null);
+      part.text ? element("details", {}, element("summary", {}, "Text of the part"), element("p", { class: "text" }, element("bdi", {}, ...shownText(part.text)))) : null);
   }
 
   function cacheLine() {
@@ -201,12 +201,12 @@ export function showMessages(parent, request, { point, link }) {
   return {
     items,
     list,
-    /** Mark the pieces that the reader points at, or that are in the part that he chose. */
+    /** Mark the pieces that the reader points at, or that are in the chosen part. */
     mark() { parent.querySelectorAll(".piece").forEach(piece => updates.get(piece)?.()); },
-    /** Return the card of a message, or of what was left out before it. @param {number} index */
+    /** Return the card of a message; after the last message, the last card. @param {number} index */
     at(index) {
-      const place = items.findIndex(item => item.kind === "message" && item.index === index);
-      return list.at(place < 0 ? items.length - 1 : place);
+      const itemIndex = items.findIndex(item => item.kind === "message" && item.index === index);
+      return list.at(itemIndex < 0 ? items.length - 1 : itemIndex);
     },
   };
 }

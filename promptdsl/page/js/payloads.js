@@ -1,4 +1,4 @@
-// A payload as JSON, with the pieces that the reader points at marked in it.
+// A payload as JSON, in which the pieces are marked that the reader points at.
 
 import { element, longList, pushTo, shownText } from "./dom.js";
 import { ExactNumber, entriesOf, jsonText, slicer } from "./values.js";
@@ -14,7 +14,7 @@ const MANY = 20;
 /** @param {(string|number)[]} address */
 function pathOf(address) { return JSON.stringify(address); }
 
-/** @typedef {{address: (string|number)[], lines: () => Line[]}} Unit a part of a payload that is drawn at once */
+/** @typedef {{address: (string|number)[], lines: () => Line[]}} Unit a piece of a payload that is drawn in one step */
 
 /** Return the lines of a JSON value. @param {any} value @param {(string|number)[]} address @param {string} before @param {string} after @returns {Line[]} */
 function linesOf(value, address, before, after) {
@@ -35,30 +35,30 @@ function isSimple(value) {
 /** @param {any} value */
 function bracketsOf(value) { return Array.isArray(value) ? "[]" : "{}"; }
 
-/** Return the parts of an object or a list, each with what stands before and after it. @param {any} value */
+/** Return the parts of an object or a list, each with the text before and after it. @param {any} value */
 function namedParts(value) {
   const isList = Array.isArray(value);
   const entries = isList ? [...value.entries()] : entriesOf(value);
-  return entries.map(([/** @type {string|number} */ key, part], number) =>
-    ({ key, part, name: isList ? "" : `${JSON.stringify(key)}: `, comma: number < entries.length - 1 ? "," : "" }));
+  return entries.map(([/** @type {string|number} */ key, part], index) =>
+    ({ key, part, name: isList ? "" : `${JSON.stringify(key)}: `, comma: index < entries.length - 1 ? "," : "" }));
 }
 
-/** Return whether a value has few parts, so that it is drawn at once. @param {any} value */
+/** Return whether a value has few parts, so that it is drawn in one step. @param {any} value */
 function isSmall(value) {
-  const waiting = [value];
+  const unvisited = [value];
   let count = 0;
-  for (let next = waiting.pop(); next !== undefined && count <= MANY; next = waiting.pop()) {
+  for (let next = unvisited.pop(); next !== undefined && count <= MANY; next = unvisited.pop()) {
     if (isSimple(next)) continue;
     const parts = Object.values(next);
     count += parts.length;
-    if (count <= MANY) waiting.push(...parts);
+    if (count <= MANY) unvisited.push(...parts);
   }
   return count <= MANY;
 }
 
 /**
- * Return the parts of a payload that are drawn one by one, and the number of the first part of each
- * key and of each item of a list in it.
+ * Return the pieces of a payload that are drawn in one step each, and for each key, and each item of a
+ * list in it, the index of its first piece.
  * @param {Json} payload
  */
 function unitsOf(payload) {
@@ -84,7 +84,7 @@ function unitsOf(payload) {
 }
 
 /**
- * Return the piece of this render that a character of a payload is, null if it is in no message here.
+ * Return the piece of this render that has a character of a payload; null if no message here has it.
  * @param {Json} record
  * @param {Json} target
  * @param {Json} location
@@ -97,7 +97,7 @@ export function pointOf(record, target, location, offset) {
   return span === undefined ? null : pointIn(target, record, span);
 }
 
-/** Return whether a location is that of a block. @param {Json} location @param {{message: number, block: number, inner?: number}} at */
+/** Return whether a location is the location of a block. @param {Json} location @param {{message: number, block: number, inner?: number}} at */
 function isAt(location, at) {
   return location.message === at.message && location.block === at.block && (location.inner ?? -1) === (at.inner ?? -1);
 }
@@ -111,14 +111,15 @@ function textAt(messages, at) {
 /** Return the text of a piece. @param {Json[]} messages @param {Json} span */
 function pieceText(messages, span) { return slicer(textAt(messages, span)).cut(span.start, span.end); }
 
-/** Return the piece of a record that a point is, with its kind and its line. @param {Json} record @param {Point} point @returns {Json|undefined} */
+/** Return the span of a record that is at a point, with its kind and its source line. @param {Json} record @param {Point} point @returns {Json|undefined} */
 export function spanAt(record, point) {
   return record.spans.find((/** @type {Json} */ span) => isAt(span, point) && span.start === point.start && span.end === point.end);
 }
 
 /**
- * Return the piece of a render for another target that the reader points at in this one: the same
- * text of the same line, and of several the one with the same number; null if there is none.
+ * Return the piece in a render for another target that the reader points at in this render. It has the
+ * same text and source line. If there are several, it is the piece with the same number. It is null if
+ * there is no such piece.
  * @param {Json} record
  * @param {Json} target
  * @param {Point} point
@@ -131,13 +132,13 @@ export function pointIn(record, target, point) {
   const text = pieceText(record.messages, span);
   const isAlike = (/** @type {Json} */ other) => other.end - other.start === span.end - span.start
     && other.kind === span.kind && other.source === span.source && other.address === span.address;
-  const same = (/** @type {Json} */ side) => side.spans.filter((/** @type {Json} */ other) => isAlike(other) && pieceText(side.messages, other) === text);
-  return same(target)[same(record).indexOf(span)] ?? null;
+  const alikeSpans = (/** @type {Json} */ render) => render.spans.filter((/** @type {Json} */ other) => isAlike(other) && pieceText(render.messages, other) === text);
+  return alikeSpans(target)[alikeSpans(record).indexOf(span)] ?? null;
 }
 
 /**
- * Return where the piece that the reader points at is in a payload: the locations of its block, with
- * the range of characters to mark.
+ * Return where a payload has the piece that the reader points at: the locations of its block, with the
+ * range of characters to mark.
  * @param {Json} record
  * @param {Json} target
  * @param {Point|null} pointed
@@ -178,37 +179,37 @@ export function showPayload(parent, payload, locations, choose) {
 
   /** @param {Unit} unit */
   function unitOf({ address, lines }) {
-    const near = byStart.get(address.slice(0, 2).join()) ?? [];
-    return element("div", {}, lines().map(line => lineOf(line, near)));
+    const nearLocations = byStart.get(address.slice(0, 2).join()) ?? [];
+    return element("div", {}, lines().map(line => lineOf(line, nearLocations)));
   }
 
-  /** @param {Line} line @param {Json[]} near */
-  function lineOf(line, near) {
-    const marked = marks.filter(mark => mark.path === line.path && line.path !== "");
-    const isWhole = marked.length > 0 && line.text === undefined;
-    const row = element("div", { class: isWhole ? "line pointed" : "line", vars: { "--depth": line.indent } }, ...shownText(line.start));
-    if (line.text !== undefined) row.append(textOf(line.text, marked, near.filter(location => pathOf(location.address) === line.path)));
+  /** @param {Line} line @param {Json[]} nearLocations */
+  function lineOf(line, nearLocations) {
+    const lineMarks = marks.filter(mark => mark.path === line.path && line.path !== "");
+    const isMarkedLine = lineMarks.length > 0 && line.text === undefined;
+    const row = element("div", { class: isMarkedLine ? "line pointed" : "line", vars: { "--depth": line.indent } }, ...shownText(line.start));
+    if (line.text !== undefined) row.append(textOf(line.text, lineMarks, nearLocations.filter(location => pathOf(location.address) === line.path)));
     row.append(line.end);
     return row;
   }
 
-  /** @param {string} text @param {typeof marks} marked @param {Json[]} here */
-  function textOf(text, marked, here) {
+  /** @param {string} text @param {typeof marks} lineMarks @param {Json[]} lineLocations */
+  function textOf(text, lineMarks, lineLocations) {
     const { size, cut } = slicer(text);
     const ends = new Set([0, size]);
-    marked.forEach(mark => { ends.add(mark.start); ends.add(Math.min(mark.end, size)); });
-    here.forEach(location => { ends.add(location.start ?? 0); ends.add(Math.min(location.end ?? size, size)); });
-    const order = [...ends].sort((one, other) => one - other);
+    lineMarks.forEach(mark => { ends.add(mark.start); ends.add(Math.min(mark.end, size)); });
+    lineLocations.forEach(location => { ends.add(location.start ?? 0); ends.add(Math.min(location.end ?? size, size)); });
+    const order = [...ends].sort((first, second) => first - second);
     const pieces = order.slice(0, -1).map((start, index) => {
       const end = order[index + 1];
-      const isPointed = marked.some(mark => mark.start <= start && end <= mark.end);
-      const location = here.find(there => (there.start ?? 0) <= start && end <= (there.end ?? size));
+      const isPointed = lineMarks.some(mark => mark.start <= start && end <= mark.end);
+      const location = lineLocations.find(candidate => (candidate.start ?? 0) <= start && end <= (candidate.end ?? size));
       return element(isPointed ? "mark" : "span", { click: () => { if (location) choose(location, start - (location.start ?? 0)); } }, ...shownText(escaped(cut(start, end))));
     });
     return element("bdi", { class: "string" }, pieces);
   }
 
-  /** Return the number of the part that has a path. @param {string} path */
+  /** Return the index of the unit that has a path. @param {string} path */
   function unitAt(path) {
     const start = starts.get(JSON.parse(path).slice(0, 2).join()) ?? 0;
     return units.findIndex(({ lines }, number) => number >= start && lines().some(line => line.path === path));
@@ -216,7 +217,7 @@ export function showPayload(parent, payload, locations, choose) {
 
   const list = longList(parent, units.length, index => unitOf(units[index]), 60);
   return {
-    /** Mark a piece, and draw again what is on the screen. @param {Mark[]} chosen */
+    /** Mark a piece, and draw the units on the screen again. @param {Mark[]} chosen */
     mark(chosen) {
       if (chosen.length === 0 && marks.length === 0) return;
       marks = chosen;
@@ -233,10 +234,10 @@ function escaped(text) {
   return JSON.stringify(text).slice(1, -1).replaceAll("\\n", "\\n\n");
 }
 
-/** Scroll a box, or the box around it that scrolls, so that an element in it is seen; the page does not move. @param {HTMLElement} parent @param {Element} inside */
-export function showInside(parent, inside) {
+/** Scroll a box, or the box around it that scrolls, so that an element in it is visible; the page does not move. @param {HTMLElement} parent @param {Element} descendant */
+export function showInside(parent, descendant) {
   const isScrolled = parent.scrollHeight > parent.clientHeight + 1;
   const box = isScrolled ? parent : /** @type {HTMLElement} */ (parent.parentElement ?? parent);
-  const [outer, inner] = [box.getBoundingClientRect(), inside.getBoundingClientRect()];
+  const [outer, inner] = [box.getBoundingClientRect(), descendant.getBoundingClientRect()];
   if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.top - outer.top - outer.height / 3;
 }

@@ -1,4 +1,4 @@
-// What the reader has chosen. It is in the address, so a reload or a link shows the same.
+// What the reader has chosen. It is in the address of the page, so a reload or a link shows it again.
 
 /**
  * @typedef {object} Point a piece of a text that the reader points at
@@ -12,11 +12,12 @@
 export const state = {
   prompt: 0,
   request: 0,
-  /** "" is the tab that says most. */
+  /** "" means the tab that `chosenTab` chooses. */
   tab: "",
   target: "",
   query: "",
-  beside: "",
+  /** The prompt and the request that this request is compared with, such as "0.3". */
+  compared: "",
   /** @type {Point|null} */
   point: null,
   /** The path of the part whose text is marked. */
@@ -32,7 +33,7 @@ export function readAddress(hash) {
   state.tab = words.get("tab") ?? "";
   state.target = words.get("t") ?? "";
   state.query = words.get("q") ?? "";
-  state.beside = words.get("b") ?? "";
+  state.compared = words.get("b") ?? "";
   state.part = words.get("part") ?? "";
   state.isTreeOpen = words.get("tree") !== "0";
   const [message, block, inner, start, end] = (words.get("at") ?? "").split(".");
@@ -44,7 +45,7 @@ export function readAddress(hash) {
 
 let isWriting = false;
 
-/** Write the address, once for all changes of a moment. */
+/** Write the address, once for changes that come together. */
 export function writeAddress() {
   if (isWriting) return;
   isWriting = true;
@@ -56,13 +57,13 @@ export function writeAddress() {
 
 function addressWords() {
   const words = new URLSearchParams();
-  const { prompt, request, tab, target, query, beside, part, point, isTreeOpen } = state;
+  const { prompt, request, tab, target, query, compared, part, point, isTreeOpen } = state;
   if (prompt) words.set("p", String(prompt));
   if (request) words.set("r", String(request));
   if (tab) words.set("tab", tab);
   if (target) words.set("t", target);
   if (query) words.set("q", query);
-  if (beside) words.set("b", beside);
+  if (compared) words.set("b", compared);
   if (part) words.set("part", part);
   if (!isTreeOpen) words.set("tree", "0");
   if (point) words.set("at", [point.message, point.block, point.inner ?? "", point.start, point.end].join("."));
@@ -74,9 +75,9 @@ export function isInPart({ turn, address }) {
   return state.part !== "" && (turn === state.part || `${address}/`.startsWith(`${state.part}/`));
 }
 
-/** @param {Point|null} one @param {Point|null} other */
-export function isSamePoint(one, other) {
-  if (one === null || other === null) return one === other;
-  return one.message === other.message && one.block === other.block && one.inner === other.inner
-    && one.start === other.start && one.end === other.end;
+/** @param {Point|null} first @param {Point|null} second */
+export function isSamePoint(first, second) {
+  if (first === null || second === null) return first === second;
+  return first.message === second.message && first.block === second.block && first.inner === second.inner
+    && first.start === second.start && first.end === second.end;
 }

@@ -1,4 +1,4 @@
-// The tabs beside the messages: payloads, hints and losses, changes, settings, side by side.
+// The tabs next to the messages: payloads, hints and losses, changes, budgets, settings, inputs, side by side.
 
 import { curlCommand, pythonCode } from "./code.js";
 import { copy, counted, element, shownText } from "./dom.js";
@@ -14,13 +14,13 @@ export const TABS = { payload: "Payload", losses: "Hints and losses", changes: "
 
 /** @typedef {{data: PageData, request: Json, go: (message: number) => void, point: (at: import("./state.js").Point|null) => void, link: (source: string) => Node|null, choose: (change: Json) => void}} Context */
 
-/** Return the tab that is shown: the chosen one, else the payload, else what changed. @param {Json} request */
+/** Return the name of the visible tab: the chosen tab; else the payload, or the changes if there is no payload. @param {Json} request */
 export function chosenTab(request) {
   if (Object.hasOwn(TABS, state.tab)) return state.tab;
   return entriesOf(request.targets).length === 0 && request.changes ? "changes" : "payload";
 }
 
-/** Show a tab; what it returns has a function that marks the point. @param {HTMLElement} parent @param {Context} context */
+/** Show a tab; return a function that marks the point in it, and one that closes it. @param {HTMLElement} parent @param {Context} context */
 export function showTab(parent, context) {
   const { request } = context;
   const name = chosenTab(request);
@@ -30,7 +30,7 @@ export function showTab(parent, context) {
   else if (name === "budgets") parent.replaceChildren(...budgetRows(request));
   else if (name === "settings") parent.replaceChildren(settingRows(request));
   else if (name === "inputs") parent.replaceChildren(element("pre", { tabindex: "0" }, ...shownText(jsonText(request.record?.inputs ?? null))));
-  else parent.replaceChildren(...besideRows(context));
+  else parent.replaceChildren(...comparedRows(context));
   return { mark() {}, close() {} };
 }
 
@@ -39,14 +39,14 @@ function payloadTab(parent, { request, point, choose, data, link }) {
   const names = entriesOf(request.targets).map(([target]) => target);
   const nothing = { mark() {}, close() {} };
   if (names.length === 0) {
-    const why = data.content ? "Write --for MODEL to have payloads in this page." : "A page without content has no payloads.";
+    const why = data.content ? "To have payloads in this page, write --for MODEL." : "A page without content has no payloads.";
     parent.replaceChildren(element("p", { class: "quiet" }, why));
     return nothing;
   }
   const name = names.includes(state.target) ? state.target : names[0];
-  const buttons = names.map(other => element("button", {
-    type: "button", "aria-pressed": String(other === name), click: () => choose({ target: other }),
-  }, ...shownText(other)));
+  const buttons = names.map(targetName => element("button", {
+    type: "button", "aria-pressed": String(targetName === name), click: () => choose({ target: targetName }),
+  }, ...shownText(targetName)));
   const target = request.targets[name];
   const head = element("div", { class: "buttons", role: "group", "aria-label": "targets" }, buttons);
   if (target.error) {
@@ -58,17 +58,17 @@ function payloadTab(parent, { request, point, choose, data, link }) {
   const body = element("div", { class: "json", tabindex: "0", role: "region", "aria-label": `payload for ${name}` });
   const facts = [counted(target.tokens, "token"), counted(target.losses.filter((/** @type {Json} */ loss) => loss.kind !== "hint").length, "loss").replace(/losss$/, "losses"), `${target.dropped.length} left out`];
   const shownFor = targetOf(request.record);
-  const others = shownFor && shownFor !== name ? ` The budget, the parts and the messages of the page are for ${shownFor}.` : "";
+  const otherTarget = shownFor && shownFor !== name ? ` The budget, the parts and the messages of the page are for ${shownFor}.` : "";
   const hint = element("span", {}, " Click a piece of a message to see where it is sent.");
-  parent.replaceChildren(head, element("p", { class: "quiet" }, `For ${name}: ${facts.join(" · ")}.${others}`, hint), where, body);
-  const shown = showPayload(body, target.payload, target.locations, (location, offset) => point(pointOf(request.record, target, location, offset)));
+  parent.replaceChildren(head, element("p", { class: "quiet" }, `For ${name}: ${facts.join(" · ")}.${otherTarget}`, hint), where, body);
+  const payloadView = showPayload(body, target.payload, target.locations, (location, offset) => point(pointOf(request.record, target, location, offset)));
   return {
     mark() {
       hint.hidden = state.point !== null;
       where.replaceChildren(...whereRows(request, data, link));
-      shown.mark(marksOf(request.record, target, state.point));
+      payloadView.mark(marksOf(request.record, target, state.point));
     },
-    close: shown.close,
+    close: payloadView.close,
   };
 }
 
@@ -82,7 +82,7 @@ function copyButtons(target) {
   });
 }
 
-/** Return for each target where the piece is sent: its role, its address, its losses. @param {Json} request @param {PageData} data @param {Context["link"]} link */
+/** Return a row for each target: where it gets the piece, its role, and what is lost. @param {Json} request @param {PageData} data @param {Context["link"]} link */
 function whereRows(request, data, link) {
   const { point } = state;
   if (point === null || !data.content) return [];
@@ -115,7 +115,7 @@ export function errorBox(error) {
   const largest = Math.max(1, ...rows.map((/** @type {Json} */ row) => row.tokens));
   const bars = rows.map((/** @type {Json} */ row) => element("div", { class: "row", vars: { "--share": (row.tokens / largest).toFixed(4), "--depth": 0 } },
     element("span", { class: "part" }, ...shownText(row.what)), element("span", { class: "count" }, tokens(row.tokens)), element("span", { class: "bar", "aria-hidden": "true" })));
-  const budget = error.budget ? element("p", {}, `${tokens(error.required)} tokens needed, ${tokens(error.budget.room)} there (${tokens(error.budget.limit)} − ${tokens(error.budget.reserve)} for the answer)`) : null;
+  const budget = error.budget ? element("p", {}, `The prompt needs ${tokens(error.required)} tokens, but the budget leaves ${tokens(error.budget.room)} (${tokens(error.budget.limit)} − ${tokens(error.budget.reserve)} for the answer).`) : null;
   const failed = Number(error.at[0]?.split(":").at(-1));
   const code = (error.code ?? []).map((/** @type {Json} */ line) => element(line.line === failed ? "mark" : "span", {}, ...shownText(`${line.line === failed ? "→" : " "}${String(line.line).padStart(5)}  ${line.text}\n`)));
   return element("div", { class: "error", role: "alert" },
@@ -130,7 +130,7 @@ function lossRows(request, { go, link }) {
   /** @type {Json[]} */
   const losses = request.record?.losses ?? [];
   if (losses.length === 0) return [element("p", { class: "quiet" }, "Nothing is lost, and there is no hint.")];
-  const sorted = [...losses].sort((one, other) => Number(one.kind === "hint") - Number(other.kind === "hint"));
+  const sorted = [...losses].sort((first, second) => Number(first.kind === "hint") - Number(second.kind === "hint"));
   return sorted.map(loss => element("div", { class: loss.kind === "hint" ? "hint" : "loss" },
     element("b", {}, loss.kind === "hint" ? "hint" : "lost"), " ", ...shownText([loss.what, loss.why].filter(Boolean).join(": ")), " ",
     loss.path ? element("small", {}, ...shownText(loss.path)) : null, " ", link(loss.source ?? ""),
@@ -141,12 +141,12 @@ function lossRows(request, { go, link }) {
 function changeRows(request, { link }) {
   const { changes, prefix } = request;
   const { first } = prefix ?? {};
-  const served = prefix ? [element("p", {}, `${tokens(prefix.shared)} of ${tokens(prefix.after)} tokens are those of the request before; ${tokens(prefix.read_from_cache)} come from a cache.`)] : [];
+  const served = prefix ? [element("p", {}, `${tokens(prefix.shared)} of ${tokens(prefix.after)} tokens are equal to the beginning of the previous request; ${tokens(prefix.read_from_cache)} come from a cache.`)] : [];
   const where = first ? [element("p", {}, "The first difference: ", ...shownText(`${first.what} ${first.how}`), " ", link(first.source ?? ""))] : [];
   const isContent = (/** @type {Json} */ change) => [change.location].flat()[0] !== "header";
   const { shared, behind } = changes?.prefix ?? {};
-  if (!prefix && changes?.prefix) served.push(element("p", {}, `About ${tokens(shared)} of ${tokens(shared + behind)} tokens are those of the prompt before.`));
-  if (!changes) return [element("p", { class: "quiet" }, "What changed is not known: there is no request before this one, or no text of it."), ...served];
+  if (!prefix && changes?.prefix) served.push(element("p", {}, `About ${tokens(shared)} of ${tokens(shared + behind)} tokens are equal to the beginning of the previous prompt.`));
+  if (!changes) return [element("p", { class: "quiet" }, "There are no changes to show: there is no previous request, or this page does not have its text."), ...served];
   const rows = changes.changes.filter(isContent).map((/** @type {Json} */ change) => element("details", { open: changes.changes.length <= 10 },
     element("summary", {}, element("b", {}, change.kind), " ", ...shownText([change.location].flat().join(" › ")), change.tokens ? ` ${change.tokens > 0 ? "+" : ""}${change.tokens} tokens` : ""),
     change.before === null || change.before === undefined ? null : element("p", { class: "text old" }, element("b", {}, "before "), element("bdi", {}, ...shownText(String(change.before)))),
@@ -158,7 +158,7 @@ function changeRows(request, { link }) {
 function budgetRows(request) {
   /** @type {Json[]} */
   const fits = request.fits;
-  if (fits.length === 0) return [element("p", { class: "quiet" }, "Other budgets are tried for a prompt that is rendered for this page with --budget.")];
+  if (fits.length === 0) return [element("p", { class: "quiet" }, "To see other budgets here, render a prompt for this page with --budget.")];
   const limit = request.record?.budget?.limit;
   const rows = fits.map(fit => element("tr", { "aria-current": fit.budget === limit ? "true" : null },
     element("th", { scope: "row" }, fit.budget.toLocaleString("en")), element("td", {}, fit.tokens === null ? "too small" : tokens(fit.tokens)),
@@ -177,35 +177,35 @@ function settingRows(request) {
   return element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows, libraries));
 }
 
-/** Compare the request with another one of the page. @param {Context} context */
-function besideRows({ data, request, choose }) {
-  const options = data.prompts.flatMap((prompt, number) => prompt.requests.map((_, index) => {
-    const value = `${number}.${index}`;
+/** Compare the request with another request of the page. @param {Context} context */
+function comparedRows({ data, request, choose }) {
+  const options = data.prompts.flatMap((prompt, promptIndex) => prompt.requests.map((_, index) => {
+    const value = `${promptIndex}.${index}`;
     const label = prompt.requests.length > 1 ? `${prompt.name}, request ${index + 1}` : prompt.name;
-    return element("option", { value, selected: value === state.beside }, ...shownText(label));
+    return element("option", { value, selected: value === state.compared }, ...shownText(label));
   }));
-  const select = /** @type {HTMLSelectElement} */ (element("select", { change: () => choose({ beside: select.value }) }, element("option", { value: "" }, "choose"), options));
+  const select = /** @type {HTMLSelectElement} */ (element("select", { change: () => choose({ compared: select.value }) }, element("option", { value: "" }, "choose"), options));
   const picker = element("label", {}, "Compare with ", select);
-  const [prompt, index] = state.beside.split(".").map(Number);
-  if (!state.beside || data.prompts[prompt]?.requests[index] === undefined) return [picker];
+  const [prompt, index] = state.compared.split(".").map(Number);
+  if (!state.compared || data.prompts[prompt]?.requests[index] === undefined) return [picker];
   const other = data.request(prompt, index);
-  const sides = [request, other];
-  const heads = ["", "this", "other"].map(name => element("th", { scope: "col" }, name || element("span", { class: "away" }, "figure")));
-  const figures = FIGURES.map(([name, figure]) => {
-    const cells = sides.map(side => String(figure(side, data)));
+  const requests = [request, other];
+  const heads = ["", "this", "other"].map(name => element("th", { scope: "col" }, name || element("span", { class: "away" }, "number")));
+  const rows = NUMBERS.map(([name, valueOf]) => {
+    const cells = requests.map(compared => String(valueOf(compared, data)));
     return element("tr", { class: cells[0] === cells[1] ? null : "different" }, element("th", { scope: "row" }, name), cells.map(cell => element("td", {}, ...shownText(cell))));
   });
-  const count = Math.max(...sides.map(side => side.record?.messages.length ?? 0));
-  const texts = Array.from({ length: Math.min(count, 200) }, (_, number) => {
-    const cells = sides.map(side => textAt(side, number));
-    return element("tr", { class: cells[0] === cells[1] ? "same" : "different" }, element("th", { scope: "row" }, String(number)), cells.map(cell => element("td", { class: "text" }, element("bdi", {}, ...shownText(cell)))));
+  const count = Math.max(...requests.map(compared => compared.record?.messages.length ?? 0));
+  const texts = Array.from({ length: Math.min(count, 200) }, (_, messageIndex) => {
+    const cells = requests.map(compared => textAt(compared, messageIndex));
+    return element("tr", { class: cells[0] === cells[1] ? "same" : "different" }, element("th", { scope: "row" }, String(messageIndex)), cells.map(cell => element("td", { class: "text" }, element("bdi", {}, ...shownText(cell)))));
   });
-  return [picker, element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, figures)),
+  return [picker, element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)),
     element("table", { class: "texts" }, element("caption", {}, count > 200 ? "The first 200 messages" : "Messages"), element("tbody", {}, texts))];
 }
 
 /** @type {[string, (request: Json, data: PageData) => string|number][]} */
-const FIGURES = [
+const NUMBERS = [
   ["model", ({ record }) => record?.model.model ?? record?.model.provider ?? "none"],
   ["tokens", ({ record }) => budgetLine(record)],
   ["from the cache", request => tokens(cacheFigures(request).cached)],
@@ -216,7 +216,7 @@ const FIGURES = [
   ["price", (request, data) => { const price = priceOf(request, data.price); return price === null ? "not known" : money(price.cost); }],
 ];
 
-/** Return how many messages of each role there are. @param {Json|null} record */
+/** Return the number of messages of each role, as text. @param {Json|null} record */
 function roleCounts(record) {
   /** @type {Map<string, number>} */
   const counts = new Map();

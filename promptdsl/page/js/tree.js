@@ -1,17 +1,17 @@
-// The parts of a prompt with their tokens as bars; dropped parts stand struck in their place.
+// The parts of a prompt with their tokens as bars. Dropped parts are in their place, crossed out.
 
 import { counted, element, longList, shownText } from "./dom.js";
 import { addressOf, fitsSentence } from "./numbers.js";
 
 /** @typedef {import("./values.js").Json} Json */
-/** @typedef {{part: Json, children: TreeNode[], depth: number, rest: TreeNode[], name: string, path: string}} TreeNode the path is "" if that of the part around it is the same */
+/** @typedef {{part: Json, children: TreeNode[], depth: number, rest: TreeNode[], name: string, path: string}} TreeNode the path is "" if the enclosing part has the same path */
 
 const SIBLINGS = 60;
 const LONG = 200;
 
 /**
- * Return the parts of a record as a tree: deeper parts are in the one before them. Of more than 60
- * siblings, the others are one node with a `rest`.
+ * Return the parts of a record as a tree: a deeper part is a child of the part before it. If there are
+ * more than 60 siblings, the further ones are the `rest` of one node.
  * @param {Json[]} parts
  * @returns {TreeNode[]}
  */
@@ -30,37 +30,37 @@ function nested(parts) {
     parent.children.push(child);
     above.push(child);
   }
-  const waiting = [root];
-  for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
-    waiting.push(...parent.children);
+  const unvisited = [root];
+  for (let parent = unvisited.pop(); parent !== undefined; parent = unvisited.pop()) {
+    unvisited.push(...parent.children);
     const rest = parent.children.slice(SIBLINGS);
     if (rest.length > 0) parent.children.splice(SIBLINGS, rest.length, restNode(rest));
   }
   return root.children;
 }
 
-/** Return how the parts add up to the tokens of the request. @param {Json} counts @param {TreeNode[]} roots */
+/** Return a sentence on how the tokens of the parts add up to those of the request. @param {Json} counts @param {TreeNode[]} roots */
 function sumLine(counts, roots) {
   const sum = roots.reduce((all, { part }) => all + (part.dropped === undefined ? part.tokens : 0), 0);
-  const form = counts.total - sum;
-  if (form === 0) return `${counted(counts.total, "token")}.`;
-  return `${counted(counts.total, "token")}: the parts have ${sum.toLocaleString("en")}, the form of the target ${form > 0 ? "adds" : "saves"} ${Math.abs(form).toLocaleString("en")}. A part also has the frame around what is in it.`;
+  const frameTokens = counts.total - sum;
+  if (frameTokens === 0) return `${counted(counts.total, "token")}.`;
+  return `${counted(counts.total, "token")}: the parts have ${sum.toLocaleString("en")}, the format of the request ${frameTokens > 0 ? "adds" : "saves"} ${Math.abs(frameTokens).toLocaleString("en")}. The tokens of a part include the text around its content.`;
 }
 
-/** @param {Json} part @param {string} name what it keeps when the prompt changes @param {string} path @returns {TreeNode} */
+/** @param {Json} part @param {string} name stays the same when the prompt changes @param {string} path @returns {TreeNode} */
 function node(part, name, path) { return { part, children: [], depth: part.depth, rest: [], name, path }; }
 
 /** @param {TreeNode[]} rest @returns {TreeNode} */
 function restNode(rest) {
-  const kept = rest.filter(({ part }) => part.dropped === undefined);
-  const sum = kept.reduce((all, { part }) => all + part.tokens, 0);
+  const sentNodes = rest.filter(({ part }) => part.dropped === undefined);
+  const sum = sentNodes.reduce((all, { part }) => all + part.tokens, 0);
   const what = `… ${rest.length.toLocaleString("en")} more`;
   return { part: { what, tokens: sum }, children: [], depth: rest[0].depth, rest, name: "", path: "" };
 }
 
 /**
- * Show the tree of a request; `go` shows a message and marks the part with a path, `link` makes the
- * link of a source line. `folds` keeps which parts the reader closed.
+ * Show the tree of a request. `go` shows a message and marks the part with a path, `link` makes the link
+ * to a source line. `folds` stores which parts the reader closed.
  * @param {HTMLElement} parent
  * @param {Json} request
  * @param {{go: (message: number, path: string) => void, link: (source: string) => Node|null, folds: Map<string, boolean>}} actions
@@ -87,12 +87,12 @@ export function showTree(parent, request, { go, link, folds }) {
   }
 
   function visibleNodes() {
-    const waiting = roots.slice().reverse();
+    const unvisited = roots.slice().reverse();
     /** @type {TreeNode[]} */
     const visible = [];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (let next = unvisited.pop(); next !== undefined; next = unvisited.pop()) {
       visible.push(next);
-      if (!isClosed(next)) waiting.push(...next.children.slice().reverse());
+      if (!isClosed(next)) unvisited.push(...next.children.slice().reverse());
     }
     return visible;
   }
@@ -146,13 +146,13 @@ export function showTree(parent, request, { go, link, folds }) {
     }
   }
 
-  /** Put the siblings in the place of the node that stands for them. @param {TreeNode} row */
+  /** Replace the node of the further siblings by these siblings. @param {TreeNode} row */
   function replaceRest(row) {
-    const waiting = [roots];
-    for (let siblings = waiting.pop(); siblings !== undefined; siblings = waiting.pop()) {
+    const siblingLists = [roots];
+    for (let siblings = siblingLists.pop(); siblings !== undefined; siblings = siblingLists.pop()) {
       const index = siblings.indexOf(row);
       if (index >= 0) siblings.splice(index, 1, ...row.rest);
-      else waiting.push(...siblings.map(({ children }) => children));
+      else siblingLists.push(...siblings.map(({ children }) => children));
     }
   }
 

@@ -1,13 +1,13 @@
-// The data of the page: references become the values that they stand for.
+// The data of the page: reads each value that a reference replaces.
 
 /** @typedef {Record<string, any>} Json */
-/** @typedef {{first: number, script: HTMLElement|null, values: any[]|null}} Part values from a number on; a script is parsed when the first of them is needed */
+/** @typedef {{first: number, script: HTMLElement|null, values: any[]|null}} Part the values from the index `first` on; a script is parsed when one of its values is needed */
 
 const MARK = "~";
 /** The keys of a record that the page does not show. */
 const UNUSED = ["outline"];
 
-/** The order of the keys of objects that the browser would order otherwise. @type {WeakMap<object, string[]>} */
+/** The order of keys of objects, because a browser may change it. @type {WeakMap<object, string[]>} */
 const orders = new WeakMap();
 
 /** Return the keys and values of an object in the order in which they were written. @param {Json} value @returns {[string, any][]} */
@@ -15,11 +15,11 @@ export function entriesOf(value) {
   return orders.get(value)?.map(key => [key, value[key]]) ?? Object.entries(value);
 }
 
-/** Return an object of keys and values, which keeps their order. @param {[string, any][]} entries @returns {Json} */
+/** Return an object of keys and values, and store their order. @param {[string, any][]} entries @returns {Json} */
 export function objectOf(entries) {
-  const made = Object.fromEntries(entries);
-  orders.set(made, entries.map(([key]) => key));
-  return made;
+  const object = Object.fromEntries(entries);
+  orders.set(object, entries.map(([key]) => key));
+  return object;
 }
 
 /** Return an object without some of its keys. @param {Json} value @param {string[]} names */
@@ -30,26 +30,26 @@ export function without(value, names) {
 /**
  * Return the data of the page; each value is read once, when it is first needed.
  * @param {Json} data
- * @param {HTMLElement[]} scripts the values, each from the number in its `data-first` on
+ * @param {HTMLElement[]} scripts the scripts with values, each from the index in its `data-first` on
  */
 export function readData(data, scripts = []) {
   /** @type {Part[]} */
   const parts = data.values ? [{ first: 0, script: null, values: data.values }]
     : scripts.map(script => ({ first: Number(script.dataset.first), script, values: null }));
-  /** What each reference stands for. @type {Map<string, any>} */
-  const known = new Map();
+  /** The value of each reference that was read. @type {Map<string, any>} */
+  const cachedValues = new Map();
 
-  /** Return a value with its references. @param {number} number */
-  function written(number) {
+  /** Return the value with an index; it may contain references. @param {number} index */
+  function storedValue(index) {
     let [low, high] = [0, parts.length - 1];
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      if (parts[middle].first <= number) low = middle;
+      if (parts[middle].first <= index) low = middle;
       else high = middle - 1;
     }
     const part = parts[low];
     part.values ??= /** @type {any[]} */ (JSON.parse(part.script?.textContent ?? "[]"));
-    return part.values[number - part.first];
+    return part.values[index - part.first];
   }
 
   /** @param {any} value @returns {any} */
@@ -65,22 +65,22 @@ export function readData(data, scripts = []) {
     if (!text.startsWith(MARK)) return text;
     if (text[1] === MARK) return text.slice(1);
     if (text[1] === "n") return new ExactNumber(text.slice(2));
-    if (!known.has(text)) known.set(text, readReference(text));
-    return known.get(text);
+    if (!cachedValues.has(text)) cachedValues.set(text, readReference(text));
+    return cachedValues.get(text);
   }
 
   /** @param {string} text @returns {any} */
   function readReference(text) {
-    if (text[1] === "t") return written(numberOf(text)).map(read).join("");
+    if (text[1] === "t") return storedValue(numberOf(text)).map(read).join("");
     if (text[1] === "o") return objectOf(pairsOf(text).map(([key, part]) => [key, read(part)]));
-    return read(written(numberOf(text)));
+    return read(storedValue(numberOf(text)));
   }
 
-  /** Return the keys of an object, each with what stands for its value. @param {any} value @returns {[string, any][]} */
+  /** Return the keys of an object, each with its value or the reference to it. @param {any} value @returns {[string, any][]} */
   function pairsOf(value) {
     if (typeof value !== "string") return Object.entries(value);
-    if (value[1] !== "o") return Object.entries(written(numberOf(value)));
-    const [keys, ...values] = written(numberOf(value));
+    if (value[1] !== "o") return Object.entries(storedValue(numberOf(value)));
+    const [keys, ...values] = storedValue(numberOf(value));
     return keys.map((/** @type {string} */ key, /** @type {number} */ index) => [key, values[index]]);
   }
 
@@ -92,17 +92,17 @@ export function readData(data, scripts = []) {
    */
   function readKeys(value, readPart) {
     /** @type {Json} */
-    const made = {};
+    const object = {};
     const pairs = pairsOf(value);
     for (const [key, part] of pairs) {
-      Object.defineProperty(made, key, { configurable: true, enumerable: true, get() {
+      Object.defineProperty(object, key, { configurable: true, enumerable: true, get() {
         const value = readPart(key, part);
-        Object.defineProperty(made, key, { value });
+        Object.defineProperty(object, key, { value });
         return value;
       } });
     }
-    orders.set(made, pairs.map(([key]) => key));
-    return made;
+    orders.set(object, pairs.map(([key]) => key));
+    return object;
   }
 
   /** @param {string} key @param {any} part */
@@ -112,30 +112,30 @@ export function readData(data, scripts = []) {
     return read(part);
   }
 
-  /** Return what stands for the values that are needed to show a request. @param {Json} row */
+  /** Return the values, or the references to them, that are needed to show a request. @param {Json} row */
   function neededOf(row) {
     const record = row.record === null ? [] : pairsOf(row.record).filter(([key]) => !UNUSED.includes(key));
     const targets = pairsOf(row.targets).flatMap(([, target]) => pairsOf(target));
     return [row.prefix, row.changes, row.fits, row.error, ...[...record, ...targets].map(([, part]) => part)];
   }
 
-  /** Read values step by step: first find the references, then read them from the ground up. @param {any[]} waiting */
-  function* steps(waiting) {
-    /** The references to each value, by its number: it stands after all that it refers to. @type {string[][]} */
+  /** Read values step by step: first find the references, then read them in an order in which each refers only to earlier values. @param {any[]} unvisited */
+  function* steps(unvisited) {
+    /** The references to each value, by its index: a value refers only to values with a smaller index. @type {string[][]} */
     const references = [];
-    for (let count = 1; waiting.length > 0; count++) {
-      const value = waiting.pop();
+    for (let count = 1; unvisited.length > 0; count++) {
+      const value = unvisited.pop();
       if (typeof value === "string" && isReference(value)) {
         const number = numberOf(value);
         references[number] ??= [];
-        if (!known.has(value) && !references[number].includes(value)) {
+        if (!cachedValues.has(value) && !references[number].includes(value)) {
           references[number].push(value);
-          waiting.push(written(number));
+          unvisited.push(storedValue(number));
         }
       } else if (Array.isArray(value)) {
-        for (const part of value) waiting.push(part);
+        for (const part of value) unvisited.push(part);
       } else if (value !== null && typeof value === "object") {
-        for (const key in value) waiting.push(value[key]);
+        for (const key in value) unvisited.push(value[key]);
       }
       if (count % 50 === 0) yield;
     }
@@ -161,10 +161,10 @@ export function readData(data, scripts = []) {
   };
 }
 
-/** Return whether a text stands for a value of the list. @param {string} text */
+/** Return whether a text is a reference. @param {string} text */
 function isReference(text) { return text[0] === MARK && text[1] !== MARK && text[1] !== "n" && text.length > 1; }
 
-/** Return the number in "~7", "~t7" or "~o7". @param {string} text */
+/** Return the index in "~7", "~t7" or "~o7". @param {string} text */
 function numberOf(text) { return Number(text.slice(text[1] === "t" || text[1] === "o" ? 2 : 1)); }
 
 /** A number as Python writes it. */
