@@ -101,7 +101,7 @@ def with_items(run: RecordedNode, items: tuple[Message, ...], known: EditedHisto
         return run
     edited = copied(run, run.content, run._mask)
     object.__setattr__(edited, "items", items)
-    object.__setattr__(edited, "known", known)
+    object.__setattr__(edited, "read_cache", known)
     return edited
 
 
@@ -113,7 +113,7 @@ def uncleared(history: ConversationNode) -> ConversationNode:
         if isinstance(known, EditedHistory) and known.made_of is not None:
             members[index] = run = copied(member, member.content, member._mask)
             object.__setattr__(run, "items", known.messages)
-            object.__setattr__(run, "known", known.made_of)
+            object.__setattr__(run, "read_cache", known.made_of)
     return with_content(history, tuple(members))
 
 

@@ -240,7 +240,7 @@ def _from_compaction(node: ConversationNode, wire: Wire) -> ConversationNode:
     head = (cut(first, 0, leading),) if leading and isinstance(first, RecordedNode) else ()
     kept = cut(run, index)
     object.__setattr__(kept, "items", rest.items[: len(kept.items)])
-    object.__setattr__(kept, "known", rest)
+    object.__setattr__(kept, "read_cache", rest)
     return with_content(node, (*head, kept, *node.content[number + 1 :]))
 
 

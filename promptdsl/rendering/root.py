@@ -99,7 +99,7 @@ def _open_block_with(part: Node) -> Node | None:
     # can be in an open block.
     opened = innermost() if is_unused(part) else None
     while opened is not None:
-        block, opened = opened.component, opened.around
+        block, opened = opened.component, opened.enclosing
         if block is not None and id(part) in map(id, block.content):
             return block
     return None

@@ -49,7 +49,7 @@ def cut(
     shorter = copied(run, run.content, mask)
     _set(shorter, "items", run.items[start:stop])
     _set(shorter, "start", run.start + start)
-    _set(shorter, "known", getattr(run, "known", None))
+    _set(shorter, "read_cache", getattr(run, "read_cache", None))
     return shorter
 
 
@@ -110,8 +110,8 @@ def first_of(run: RecordedNode) -> int:
 
 def recording(run: RecordedNode) -> ReadCache:
     """Return the cache of a run's conversation; a run without one gets a cache of its own."""
-    known: ReadCache | None = getattr(run, "known", None)
+    known: ReadCache | None = getattr(run, "read_cache", None)
     if known is None:
         known = ReadCache((), run.items, run._mask, run.start)
-        _set(run, "known", known)
+        _set(run, "read_cache", known)
     return known

@@ -321,7 +321,7 @@ def test_a_form_that_a_value_does_not_have_is_an_error(expression: str, expected
         User(template("a ", Interpolation("bob", expression, None, ".2f"), ""))
 
     error = raised(ContentError, write)
-    assert (expected, "correct the part after the colon or the exclamation mark") == (
+    assert (expected, "correct what follows the colon or the exclamation mark in its braces") == (
         error.what.partition(":")[0],
         error.fix,
     )
@@ -337,7 +337,7 @@ def test_a_component_in_a_t_string_is_an_error() -> None:
 
     error = raised(ContentError, write)
     assert lines_of(write, 2, 1) == error.at
-    assert "pass it as an argument of its own" == error.fix
+    assert "pass it as a separate argument" == error.fix
 
 
 @pytest.mark.parametrize("value", [None, ["x"], {"a": 1}, object()])

@@ -178,7 +178,9 @@ def test_a_mark_is_refused_in_what_is_sent_once() -> None:
     """A block with a cache mark is no content of a grounding."""
     marked = [TextBlock("x", cache="5m"), ImageBlock(WEB, cache="1h")]
     errors = [raised(PlacementError, lambda b=b: Grounding("g", b)).fix for b in marked]  # type: ignore[misc]
-    assert ["a part that is sent once cannot be cached: leave cache=True out"] * 2 == errors
+    assert [
+        "its content is sent only once, so it cannot be cached: leave cache=True out"
+    ] * 2 == errors
 
 
 # In other components.

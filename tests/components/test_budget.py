@@ -21,7 +21,7 @@ from tests.internals import CACHE, DEFAULTS, walk
 from tests.renders import ShortForm, comes_to, said
 
 HERE = CacheBreakpoint()
-PRIORITY = "write a number: the higher, the longer it is kept"
+PRIORITY = "write a number: the higher it is, the later a budget drops the part"
 
 
 def test_a_group_stands_for_its_parts() -> None:
@@ -694,13 +694,18 @@ def test_refusals(write: Callable[[], object], expected: Failed) -> None:
 def test_never_in_request_only_content(write: Callable[[], object]) -> None:
     """What is sent once cannot be cached."""
     error = raised(PlacementError, write)
-    assert "a part that is sent once cannot be cached: leave the breakpoint out" == error.fix
+    assert (
+        "its content is sent only once, so it cannot be cached: leave the breakpoint out"
+        == error.fix
+    )
 
 
 def test_the_advice_for_an_option() -> None:
     """Where it was asked for by an option, that is what to leave out."""
     error = raised(PlacementError, lambda: Ephemeral(Section("s", "a", cache=True)))
-    assert "a part that is sent once cannot be cached: leave cache=True out" == error.fix
+    assert (
+        "its content is sent only once, so it cannot be cached: leave cache=True out" == error.fix
+    )
 
 
 @pytest.mark.parametrize(

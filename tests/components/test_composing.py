@@ -187,7 +187,10 @@ def test_a_component_cannot_return_what_stands_in_the_block() -> None:
 
     parts: list[Node] = []
     error = raised(ScopeError, write)
-    assert ("this Text is already written elsewhere in a block", lines_of(write, 3, 2)) == (
+    assert (
+        "this Text already belongs to the block in which it was written",
+        lines_of(write, 3, 2),
+    ) == (
         error.what,
         error.at,
     )
@@ -392,7 +395,10 @@ def test_a_part_that_stands_in_the_block_is_no_argument() -> None:
             box(part)
 
     error = raised(ScopeError, write)
-    assert ("this Text is already written elsewhere in a block", lines_of(write, 4, 2)) == (
+    assert (
+        "this Text already belongs to the block in which it was written",
+        lines_of(write, 4, 2),
+    ) == (
         error.what,
         error.at,
     )
@@ -432,8 +438,8 @@ async def yielding() -> Any:
 @pytest.mark.parametrize(
     ("wrong", "what", "fix"),
     [
-        (awaiting, "not an async def", "write a Lazy for a function that awaits"),
-        (yielding, "not an async def", "write a Lazy for a function that awaits"),
+        (awaiting, "not an async def", "write Lazy(function) for a function that awaits"),
+        (yielding, "not an async def", "write Lazy(function) for a function that awaits"),
         (functools.partial(other, "x"), "not partial", "write @component before a def"),
         (staticmethod(other), "not staticmethod", "write @component before a def"),
         (int, "not type", "write @component before a def"),
@@ -505,7 +511,7 @@ def test_wrong_arguments(call: Callable[[], object]) -> None:
         (lambda: User(back(ToolUse("t", {}, id="1"))), "a ToolUse cannot", "only an Assistant"),
         (lambda: Timeline(back("x")), "a back cannot be in a Timeline", "put it in a System"),
         (lambda: Timeline(back(Text("x"))), "a Text cannot be in a Timeline", "put it in a"),
-        (lambda: List(back(Section("s", "x"))), "a Section cannot be in a List", "a Section"),
+        (lambda: List(back(Section("s", "x"))), "a Section cannot be in a List", "write the Section"),
     ],
 )
 def test_where_a_component_may_not_stand(write: Callable[[], object], what: str, fix: str) -> None:

@@ -147,7 +147,7 @@ def test_any_recorded_text_is_sent_to_the_byte(text: str) -> None:
 
 
 A_PATH = "it is the path of a file: write History(json.loads(Path(text).read_text()));"
-OF_A_TRANSCRIPT = "for the file of a Transcript, History(Transcript.open(text))"
+OF_A_TRANSCRIPT = "for the file of a Transcript, write History(Transcript.open(text))"
 
 
 @pytest.mark.parametrize(
@@ -303,9 +303,12 @@ def test_what_a_budget_may_take(
         ({"keep": 1.0}, "write a whole number, 0 or more"),
         ({"step": -1}, "write a whole number, 0 or more"),
         ({"step": "1"}, "write a whole number, 0 or more"),
-        ({"priority": None}, "write a number; keep= is the number of its last exchanges that stay"),
-        ({"priority": True}, "write a number: the higher, the longer it is kept"),
-        ({"priority": float("nan")}, "write a number: the higher, the longer it is kept"),
+        ({"priority": None}, "write a number; keep=... is for the last exchanges that always stay"),
+        ({"priority": True}, "write a number: the higher it is, the later a budget drops the part"),
+        (
+            {"priority": float("nan")},
+            "write a number: the higher it is, the later a budget drops the part",
+        ),
         ({"kep": 1}, "did you mean 'keep'?"),
     ],
 )

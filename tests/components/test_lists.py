@@ -513,7 +513,7 @@ def test_nothing_in_an_item(holder: Callable[..., Node], given: Any) -> None:
 
 
 ONLY_TEXT = "{1} {0} holds text only: write it next to the {0}"
-NO_SECTION = "a Section holds lists, a list holds no Section"
+NO_SECTION = "write the Section around the {0}, or next to it"
 TURN = "a turn cannot be in a turn: write it next to the turn, directly in the Timeline"
 CALL = "only an Assistant turn holds a ToolUse: Assistant(ToolUse(...))"
 ITEM = "an Item belongs in a List or a Checklist"
@@ -523,11 +523,15 @@ URL = "https://example.org/a.png"
 @pytest.mark.parametrize(
     ("kind", "fix", "write"),
     [
-        (PlacementError, NO_SECTION, lambda: List(Section("s", "a"))),
-        (PlacementError, NO_SECTION, lambda: Checklist("a", Section("s", "a"))),
-        (PlacementError, NO_SECTION, lambda: List(Fragment(Section("s", "a")))),
-        (PlacementError, NO_SECTION, lambda: Quote(Text("a"), Section("s", "a"))),
-        (PlacementError, NO_SECTION, lambda: Example(Section("s", "a"), Text("b"))),
+        (PlacementError, NO_SECTION.format("List"), lambda: List(Section("s", "a"))),
+        (PlacementError, NO_SECTION.format("Checklist"), lambda: Checklist("a", Section("s", "a"))),
+        (PlacementError, NO_SECTION.format("List"), lambda: List(Fragment(Section("s", "a")))),
+        (PlacementError, NO_SECTION.format("Quote"), lambda: Quote(Text("a"), Section("s", "a"))),
+        (
+            PlacementError,
+            NO_SECTION.format("Example"),
+            lambda: Example(Section("s", "a"), Text("b")),
+        ),
         (
             PlacementError,
             ONLY_TEXT.format("List", "a"),

@@ -15,7 +15,7 @@ from tests.errors import lines_of, raised
 from tests.folding import folded
 from tests.internals import NAMED, SPOKEN
 
-A_PRIORITY = "write a number: the higher, the longer it is kept"
+A_PRIORITY = "write a number: the higher it is, the later a budget drops the part"
 URL = "https://example.com/x.png"
 
 
@@ -28,7 +28,7 @@ def test_ids_are_names(id: str) -> None:
     assert (id, id) == (Section(id, "x").options.id, User("x", id=id).options.id)
 
 
-TAGS = "the id of a section names a tag: a letter or _, then letters, digits, _ . -"
+TAGS = "the id of a section is the name of a tag: a letter or _, then letters, digits, _ . -"
 NO_TAGS: dict[str, tuple[Any, str]] = {
     "words": ("Our rules", """write Section("Our_rules", ..., title='Our rules')"""),
     "an accent": ("café", 'write Section("cafe", ...)'),

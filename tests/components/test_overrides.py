@@ -245,7 +245,7 @@ def test_the_outline_names_the_override() -> None:
             card,
             Text("x"),
             "card takes children, which a part cannot hold",
-            "give a function that yields",
+            "replace it by a function that yields",
         ),
         (
             mine,

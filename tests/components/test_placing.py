@@ -122,13 +122,13 @@ def test_what_may_be_written_may_be_returned(holder: Callable[[Any], Node]) -> N
             lambda part: Ephemeral("a", part),
             lambda: Section("s", "x", cache=True),
             "this Lazy returned a Section, which cannot be in an Ephemeral",
-            "a part that is sent once cannot be cached: leave cache=True out",
+            "its content is sent only once, so it cannot be cached: leave cache=True out",
         ),
         (
             lambda part: System(List("a", part)),
             lambda: Section("s", "x"),
             "this Lazy returned a Section, which cannot be in a List",
-            "a Section holds lists, a list holds no Section",
+            "write the Section around the List, or next to it",
         ),
         (
             lambda part: System("a", Limit(5, part)),

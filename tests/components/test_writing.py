@@ -244,7 +244,7 @@ def test_placement_errors_find_what_stands_deep_inside() -> None:
         (lambda: ToolResult("1", ToolResult("2", "x")), "a tool result holds text and media only"),
         (
             lambda: Ephemeral(Section("s", "x", cache=True)),
-            "a part that is sent once cannot be cached: leave cache=True out",
+            "its content is sent only once, so it cannot be cached: leave cache=True out",
         ),
     ],
 )

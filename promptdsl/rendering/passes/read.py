@@ -120,7 +120,7 @@ def _of_messages(node: RecordedNode, make_sendable: MakeSendable) -> list[Node]:
         complete = recording_of(node.items)
         if complete is not None:
             return _complete_run(node, complete)
-    return _parts(node, node.items, make_sendable, known=getattr(node, "known", None))
+    return _parts(node, node.items, make_sendable, known=getattr(node, "read_cache", None))
 
 
 def _parts(
@@ -211,7 +211,7 @@ def _run_before(
 def _complete_run(node: RecordedNode, known: ReadCache) -> list[Node]:
     """Return a complete recording as one run, with the read cache of its history."""
     run = _run(node, known.items, known.mask)
-    object.__setattr__(run, "known", known)
+    object.__setattr__(run, "read_cache", known)
     return [run] if known.items else []
 
 
