@@ -1205,7 +1205,9 @@ def test_a_timeline_while_a_block_is_open_is_an_error() -> None:
     error = raised(ScopeError, write)
     assert lines_of(write, 2, 1) == error.at
     assert "a Timeline cannot be written while a block is open" == error.what
-    assert "write it under `with detached():`, or call its function outside of the block" == error.fix
+    assert (
+        "write it under `with detached():`, or call its function outside of the block" == error.fix
+    )
 
 
 def test_a_timeline_inside_a_timeline_is_the_same_error() -> None:

@@ -341,9 +341,9 @@ def exact_number(value: object) -> float | None:
 def check_count(component: Node, name: str, value: object, minimum: int) -> int:
     """Return a whole number that is ``minimum`` or more, or raise :class:`OptionError`."""
     if isinstance(value, int) and is_real(value):
-        number = int.__int__(value)
-        if number >= minimum:
-            return number
+        count = int.__int__(value)
+        if count >= minimum:
+            return count
     raise bad_option(component, name, value, f"write a whole number, {minimum} or more")
 
 

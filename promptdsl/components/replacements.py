@@ -75,7 +75,7 @@ class Replacements:
         self.opened_by = opened_by
         self.searched: dict[int, Node] = {}
         """The nodes in which there is nothing to replace, by ``id()``."""
-        if not PARTS_REPLACED and any(isinstance(each.by, Node) for each in in_order):
+        if not PARTS_REPLACED and any(isinstance(candidate.by, Node) for candidate in in_order):
             PARTS_REPLACED.append(True)
 
     def of_component(
@@ -226,7 +226,11 @@ def current_overrides(*, of_sections: bool = False) -> SavedOverrides:
     """
     in_order = as_tuple(OVERRIDES.get())
     if of_sections:
-        in_order = tuple(each for each in in_order if isinstance(each.key, str) and ":" in each.key)
+        in_order = tuple(
+            candidate
+            for candidate in in_order
+            if isinstance(candidate.key, str) and ":" in candidate.key
+        )
     for replacement in in_order:
         replacement.used = True
     return tuple((replacement.key, replacement.by) for replacement in in_order)
@@ -278,7 +282,9 @@ def difference(original: Function, function: Function, call: Call | None = None)
         return "it does not yield" if yields else "it yields"
     parameters = inspect.signature(original).parameters
     passed = [
-        (each.name, each.kind) for each in parameters.values() if each.default is Parameter.empty
+        (candidate.name, candidate.kind)
+        for candidate in parameters.values()
+        if candidate.default is Parameter.empty
     ]
     if call is not None:
         kinds_in_order = (*_BY_POSITION, _SEVERAL[0])
@@ -292,7 +298,9 @@ def difference(original: Function, function: Function, call: Call | None = None)
     accepted_by_name = {
         parameter.name: parameter for parameter in accepted if parameter.kind not in _SEVERAL
     }
-    positions = dict(enumerate(each for each in accepted if each.kind in _BY_POSITION))
+    positions = dict(
+        enumerate(candidate for candidate in accepted if candidate.kind in _BY_POSITION)
+    )
     filled = {name for name, _ in passed}
     for index, (name, kind) in enumerate(passed):
         if kind in _SEVERAL and kind not in kinds:

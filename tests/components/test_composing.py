@@ -511,7 +511,11 @@ def test_wrong_arguments(call: Callable[[], object]) -> None:
         (lambda: User(back(ToolUse("t", {}, id="1"))), "a ToolUse cannot", "only an Assistant"),
         (lambda: Timeline(back("x")), "a back cannot be in a Timeline", "put it in a System"),
         (lambda: Timeline(back(Text("x"))), "a Text cannot be in a Timeline", "put it in a"),
-        (lambda: List(back(Section("s", "x"))), "a Section cannot be in a List", "write the Section"),
+        (
+            lambda: List(back(Section("s", "x"))),
+            "a Section cannot be in a List",
+            "write the Section",
+        ),
     ],
 )
 def test_where_a_component_may_not_stand(write: Callable[[], object], what: str, fix: str) -> None:
