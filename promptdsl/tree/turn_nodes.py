@@ -144,8 +144,8 @@ class ConversationNode(FragmentNode):
 
     def _summary(self) -> str:
         words = ["history"]
-        for part in self.content[:1]:
-            provider_format = getattr(part, "provider_format", "messages")
+        for child in self.content[:1]:
+            provider_format = getattr(child, "provider_format", "messages")
             if provider_format != "messages":
                 words.append(f"({provider_format})")
         if self.keep:
@@ -273,7 +273,7 @@ class TurnNode(Node):
             return "event"
         if self.kind == "request":
             # Every string in a grounding is a value, and its fence has a field for that.
-            is_grounding = any(getattr(part, "values", False) for part in self.content)
+            is_grounding = any(getattr(child, "values", False) for child in self.content)
             return "grounding" if is_grounding else "ephemeral"
         return self.role
 
@@ -426,10 +426,10 @@ def among_turns(root: Node) -> Iterator[Node]:
 
     They are in document order. Strings are left out.
     """
-    waiting: list[Child] = [*reversed(root.content)]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, FragmentNode):
-            waiting += reversed(part.content)
-        elif not isinstance(part, str):
-            yield part
+    child_stack: list[Child] = [*reversed(root.content)]
+    while child_stack:
+        child = child_stack.pop()
+        if isinstance(child, FragmentNode):
+            child_stack += reversed(child.content)
+        elif not isinstance(child, str):
+            yield child

@@ -124,7 +124,7 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         return replace(node, options=options)
 
     # A section may be placed between turns and also in a turn, where the turn's tags are reserved.
-    return rewrite(root, change, within=TURN | REQUEST | OPAQUE | _SYSTEM, kept=noted)
+    return rewrite(root, change, within=TURN | REQUEST | OPAQUE | _SYSTEM, unchanged=noted)
 
 
 _SYSTEM = SYSTEM | SECTION
