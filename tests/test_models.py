@@ -1505,7 +1505,7 @@ def test_a_pattern_that_is_wrong(pattern: Any) -> None:
     line = currentframe().f_lineno - 1
     expected = f"{__file__}:{line}: a pattern is the name of a model, not {pattern!r}"
     assert (
-        f"{expected}\n  write the name, or its beginning: register_model('my-model', ...)"
+        f"{expected}\n  write a name without a date or version: register_model('my-model', ...)"
         == str(caught.value)
     )
 

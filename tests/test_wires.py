@@ -90,7 +90,7 @@ def test_a_provider_is_complete(provider: str) -> None:
     sides = (adapter.write, adapter.read, adapter.read_response, adapter.needs_bytes)
     assert all(map(callable, sides))
     assert not wire.event or callable(adapter.add_event)
-    assert wire.entries in adapter.read_keys.payload
+    assert wire.messages_key in adapter.read_keys.payload
     assert (PACKAGE / "providers" / wire.folder / "write.py").is_file()
 
 
@@ -107,7 +107,7 @@ def test_what_is_written_has_its_keys(provider: str) -> None:
     """The payload of a prompt has its messages where the record says, and its parts are known."""
     wire = wire_of(provider)
     payload = render(Timeline(User("Hi.")), provider=provider).payload()
-    (entry,) = payload[wire.entries]
+    (entry,) = payload[wire.messages_key]
     assert {*entry} - {"role"} <= {*wire.contents}
 
 

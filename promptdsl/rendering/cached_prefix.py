@@ -24,18 +24,20 @@ def cached_prefix(written: WrittenPayload) -> Param:
     """
     payload, wire = written.payload(), written.facts.wire
     question = WrittenPayload(Prompt((spoken("user", OPENING),)), written.facts).payload()
-    entries: list[Param] = payload[wire.entries]
+    entries: list[Param] = payload[wire.messages_key]
     fields = [(n, key, value) for n, entry in enumerate(entries) for key, value in entry.items()]
-    marks = [(n, key, part) for n, key, value in fields for part in _marked(value, wire.mark)]
+    marks = [
+        (n, key, part) for n, key, value in fields for part in _marked(value, wire.cache_mark_key)
+    ]
     if not marks:
-        entries[:] = question[wire.entries]
-        if not _cut(payload, wire.system, wire.mark):
+        entries[:] = question[wire.messages_key]
+        if not _cut(payload, wire.system, wire.cache_mark_key):
             # The choice may name a removed tool, and a cache of tools does not depend on it.
-            _cut(payload, wire.choice, wire.mark)
-            if not _cut(payload, wire.tools, wire.mark):
+            _cut(payload, wire.choice, wire.cache_mark_key)
+            if not _cut(payload, wire.tools, wire.cache_mark_key):
                 raise _without_marks(written)
         return payload
-    end: Address = (wire.entries, *marks[-1])
+    end: Address = (wire.messages_key, *marks[-1])
     locations = [location for location in written.locations() if location.entry is not None]
     later = (
         location.address
@@ -46,12 +48,12 @@ def cached_prefix(written: WrittenPayload) -> Param:
         if not _open_calls(locations, end):
             break
         end = address
-    _end_entries(entries, end, question[wire.entries])
+    _end_entries(entries, end, question[wire.messages_key])
     sent = [
         location.role for location in locations if _position(location.address) <= _position(end)
     ]
     if next(filter(SIDES.get, reversed(sent)), "assistant") == "assistant":
-        entries += question[wire.entries]
+        entries += question[wire.messages_key]
     return payload
 
 

@@ -131,7 +131,7 @@ def _advice(tree: object) -> str:
     elif isinstance(tree, str):
         fix = "write User(text)"
     elif isinstance(tree, Mapping):
-        is_payload = any(wire.entries in tree for wire in wires())
+        is_payload = any(wire.messages_key in tree for wire in wires())
         fix = "write read_payload(payload, provider)" if is_payload else "write History([message])"
     elif isinstance(tree, type):
         fix = f"call it: {tree.__name__}(...)"

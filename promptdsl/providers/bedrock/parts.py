@@ -97,7 +97,7 @@ def document_name(
     return name
 
 
-POINT = BEDROCK.mark
+POINT = BEDROCK.cache_mark_key
 """The key of a cache mark, which is a separate block after the params that it covers."""
 
 
