@@ -725,15 +725,18 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"role_mapping": None},
-        "role_mapping is a mapping, not None\n  write a mapping with these keys: event, ephemeral",
+        "role_mapping is a mapping, not None\n"
+        "  write a mapping with these keys: event, ephemeral",
     ),
     (
         {"role_mapping": "user"},
-        "role_mapping is a mapping, not 'user'\n  write a mapping with these keys: event, ephemeral",
+        "role_mapping is a mapping, not 'user'\n"
+        "  write a mapping with these keys: event, ephemeral",
     ),
     (
         {"delimiters": ("<e>", "</e>")},
-        "delimiters is a mapping, not ('<e>', '</e>')\n  write a mapping with these keys: event, ephemeral",
+        "delimiters is a mapping, not ('<e>', '</e>')\n"
+        "  write a mapping with these keys: event, ephemeral",
     ),
     (
         {"delimiters": {"events": None}},
@@ -745,7 +748,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"encoding": "full"},
-        "encoding is a mapping, not 'full'\n  write a mapping with these keys: body, inline",
+        "encoding is a mapping, not 'full'\n"
+        "  write a mapping with these keys: body, inline",
     ),
     (
         {"encoding": {"bodies": "full"}},

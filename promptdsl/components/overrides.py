@@ -193,13 +193,13 @@ def _section_called(name: str) -> ComponentFunction:
 
     Raises :class:`LibraryError` for an unknown library or section.
     """
-    from promptdsl.templates.installed import MADE
+    from promptdsl.templates.installed import LIBRARIES_MADE
 
     try:
         return section_at(name)
     except LibraryError:
         library_name, _, section = name.partition(":")
-        for library in [library for library in MADE if library.name == library_name]:
+        for library in [library for library in LIBRARIES_MADE if library.name == library_name]:
             with suppress(LibraryError):
                 return cast("ComponentFunction", library[section])
         raise
@@ -210,10 +210,10 @@ def _templates_called(name: str) -> Iterator[str]:
 
     They are those of the libraries that this process made or loaded.
     """
-    from promptdsl.templates.installed import MADE
+    from promptdsl.templates.installed import LIBRARIES_MADE
     from promptdsl.templates.limits import SUFFIX
 
-    for library in MADE:
+    for library in LIBRARIES_MADE:
         folder = library.templates
         if folder is not None and os.path.isfile(os.path.join(folder.folder, f"{name}{SUFFIX}")):
             yield f"{library.name}:{name}"

@@ -359,4 +359,4 @@ def test_a_t_string_is_no_value(what: str, write: Callable[[Any], object]) -> No
 def test_a_t_string_is_no_variable() -> None:
     """Neither is it a variable of a template."""
     error = raised(PromptError, lambda: Template.from_string("{{ v }}", v=t"a"))
-    assert "vars.v is a live object, not plain data: Template" == error.what
+    assert "vars.v is an object, not plain data: Template" == error.what

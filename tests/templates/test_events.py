@@ -236,7 +236,7 @@ def test_what_an_event_template_says(template: str, expected: str, tmp_path: Pat
         (
             "{{ true }}",
             "template 'events/user_action.md.j2', line 1: a value is True, which is not text\n"
-            '  write what is meant: {{ "yes" if flag else "no" }}, {% if value is none %}',
+            '  write the text for it: {{ "yes" if flag else "no" }}, {% if value is none %}',
         ),
         (
             "{% include '../x' %}",

@@ -11,7 +11,7 @@ from tests.errors import lines_of, raised
 from tests.templates.rendered import fault, file_fault, put
 
 PEOPLE = {"user": {"name": "Ada", "plan": "pro"}, "items": [1]}
-THERE = "check it before: {% if value is defined %}"
+THERE = "check first whether it is defined: {% if value is defined %}"
 
 OTHER = "the call has user=...: write usr=... there, or 'user' in the template"
 
@@ -60,7 +60,7 @@ def test_what_is_undefined(template: str, expected: str) -> None:
 
 def test_no_variables() -> None:
     """Where there are no variables, the error says so."""
-    fix = "no variables were given: write Template(..., x=...)"
+    fix = "no variables were passed: write Template(..., x=...)"
     expected = f"the template, line 1: 'x' is undefined\n  {fix}"
     assert expected == fault("{{ x }}")
 
@@ -109,7 +109,7 @@ def test_what_is_no_template(template: str, expected: str) -> None:
         (
             "{{ 'x'|safe }}",
             "there is no filter 'safe'\n"
-            "  give trusted(text) as the variable, and write {{ name }} without a filter",
+            "  pass trusted(text) as the variable, and write {{ name }} without a filter",
         ),
         (
             "{{ 'x'|e }}",
@@ -132,7 +132,7 @@ def test_what_is_not_known(template: str, expected: str) -> None:
         ("{{ 'a'|truncate(1) }}", "AssertionError: "),
         ("{% include 5 %}", "TypeError: 'int' object is not iterable"),
         ("{% include [5] %}", "the name of a template is a string, not int"),
-        ("{% include ['a', 'b'] %}", "no folder has any of the templates ['a', 'b']"),
+        ("{% include ['a', 'b'] %}", "no folder has one of the templates ['a', 'b']"),
         (
             "{% block a required %}{% endblock %}",
             "TemplateRuntimeError: Required block 'a' not found",

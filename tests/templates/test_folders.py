@@ -212,7 +212,7 @@ def test_a_link_does_not_lead_out(tmp_path: Path) -> None:
     with register_templates(_link(tmp_path, tmp_path / "secret.md")) as folder:
         assert (
             f"template 'a.md' is a link that leads out of {str(folder)!r}\n"
-            "  put the file itself there, or register the folder it is in"
+            "  put the file itself there, or register the folder of the file"
         ) == file_fault("a.md")
 
 

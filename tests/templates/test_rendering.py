@@ -47,7 +47,7 @@ def test_what_is_text(value: object, expected: str) -> None:
     assert (Inserted(expected, "x"),) == pieces("{{ x }}", x=value)
 
 
-NO_TEXT = 'write what is meant: {{ "yes" if flag else "no" }}, {% if value is none %}'
+NO_TEXT = 'write the text for it: {{ "yes" if flag else "no" }}, {% if value is none %}'
 LISTED = 'write {{ x|join(", ") }} or {{ x|tojson }}, or loop over it'
 
 
@@ -74,7 +74,7 @@ LISTED = 'write {{ x|join(", ") }} or {{ x|tojson }}, or loop over it'
         (
             "{{ namespace() }}",
             1,
-            "Namespace is not text\n  write the part of it that is text",
+            "Namespace is not text\n  write the attribute or item of it that is text",
         ),
         (
             "{% macro m() %}{% endmacro %}{{ m }}",
@@ -100,7 +100,7 @@ def test_what_is_no_text(template: str, value: object, expected: str) -> None:
 
 def test_live_objects_are_refused() -> None:
     """Variables that are no plain data are an error of their own."""
-    with pytest.raises(ContentError, match=r"vars\.x is a live object, not plain data: object"):
+    with pytest.raises(ContentError, match=r"vars\.x is an object, not plain data: object"):
         pieces("{{ x }}", x=object())
 
 
