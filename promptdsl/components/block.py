@@ -153,11 +153,11 @@ class Container(Component):
     __slots__ = ()
     _forbids: ClassVar[int] = 0
     """The bits that no child may have in its mask."""
-    _inspects: ClassVar[int] = masks.NAMED
+    _inspected_bits: ClassVar[int] = masks.NAMED
     """The bits of children that ``_inspect`` has to check; children with ids are always checked."""
-    _shows: ClassVar[int] = DEEP
+    _inherited_bits: ClassVar[int] = DEEP
     """The bits that its mask gets from its children. A fragment gets their surface bits, too."""
-    _stops: ClassVar[int] = 0
+    _checked_bits: ClassVar[int] = 0
     """The bits of children that need a check when it is sealed; without them, none is checked."""
 
     _gather = staticmethod(gather)
@@ -172,8 +172,8 @@ class Container(Component):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls._shows = SURFACE | DEEP if issubclass(cls, FragmentNode) else DEEP
-        cls._stops = cls._forbids | cls._inspects | UNWRITTEN | OPEN
+        cls._inherited_bits = SURFACE | DEEP if issubclass(cls, FragmentNode) else DEEP
+        cls._checked_bits = cls._forbids | cls._inspected_bits | UNWRITTEN | OPEN
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Close the block: its children become nodes. After an error, the component is removed."""
@@ -208,7 +208,7 @@ class Container(Component):
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         """Check the children and return them; ``mask`` is all their bits.
 
-        It is called if a child has a bit of ``_stops``.
+        It is called if a child has a bit of ``_checked_bits``.
         """
         return content
 
@@ -301,10 +301,10 @@ def seal(component: Container, content: tuple[Any, ...], own_bits: int) -> None:
     except AttributeError:
         # A child is a string, which has no mask, or it is frozen already, and refuses the change.
         mask = _freeze(content)
-    if mask & component._stops:
+    if mask & component._checked_bits:
         content = _checked_children(component, content, mask)
     component.content = content
-    component._mask = own_bits | mask & component._shows
+    component._mask = own_bits | mask & component._inherited_bits
 
 
 def _freeze(content: tuple[Child, ...]) -> int:

@@ -137,7 +137,7 @@ class Limit(Container, LimitNode):
     __slots__ = ()
     _initial_mask = OPAQUE | TEXT
     _forbids = TEXT_FORBIDS
-    _inspects = NAMED | OPAQUE
+    _inspected_bits = NAMED | OPAQUE
 
     def __init__(
         self,

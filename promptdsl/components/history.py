@@ -112,7 +112,7 @@ class History(Container, ConversationNode):
 
     __slots__ = ()
     _initial_mask = masks.RECORDED  # if no turn is written in it, the first pass for it is ``read``
-    _inspects = masks.SURFACE | masks.DEEP
+    _inspected_bits = masks.SURFACE | masks.DEEP
     _options_type = HistoryOptions
     _option_defaults = ConversationNode._defaults
 

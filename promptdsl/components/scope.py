@@ -169,7 +169,7 @@ class Component(Node):
     """The names of these options."""
     _initial_mask: ClassVar[int] = 0
     """The bits of its mask that every component of the class has."""
-    _twice: ClassVar[str] = "write a new component for a second block"
+    _open_again_advice: ClassVar[str] = "write a new component for a second block"
     """The advice of the error for a component that is opened a second time."""
     _forbids_at_once: ClassVar[int] = 0
     """The bits that no child written in its block may have. They are checked at once.
@@ -371,11 +371,11 @@ def enter(component: C) -> C:
         state = "closed" if mask & CLOSED else "still open"
         raise ScopeError(
             f"this {label(component)} cannot be opened again: its block is {state}",
-            fix=component._twice,
+            fix=component._open_again_advice,
             at=(author(), component.source),
         )
     if mask & PLACED and _position_in(top, component) is None:
-        raise _elsewhere(component)
+        raise _not_open_here(component)
     owner = (get_ident(), running_task()) if top is None or top.component is None else top.owner
     block = OpenBlock()
     block.component, block.enclosing = component, top
@@ -569,7 +569,7 @@ def _closed(component: Node, block: Node) -> ScopeError:
     )
 
 
-def _elsewhere(component: Node) -> ScopeError:
+def _not_open_here(component: Node) -> ScopeError:
     return ScopeError(
         f"this {label(component)} belongs to a block that is not open here, so it cannot be opened",
         fix="open it in the block in which it was written",

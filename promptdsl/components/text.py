@@ -587,7 +587,7 @@ class Example(TextContainer, ExampleNode):
 
     __slots__ = ()
 
-    _twice = "write both sides as arguments: Example(input, output)"
+    _open_again_advice = "write both sides as arguments: Example(input, output)"
 
     def __init__(
         self, input: "ItemContent", output: "ItemContent", *extra: Never, **unknown: Never

@@ -91,7 +91,7 @@ class TurnComponent(Container, TurnNode):
     _spoken_by: ClassVar[Role] = "user"
     """The role of the turn."""
     _forbids_at_once = ROOTED
-    _elsewhere: ClassVar[str] = ""
+    _misplaced_advice: ClassVar[str] = ""
     """The advice for a node that may not be in this turn, but in another one."""
 
     def __init_subclass__(cls) -> None:
@@ -123,7 +123,7 @@ class TurnComponent(Container, TurnNode):
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        return turn_advice(node, cls._elsewhere)
+        return turn_advice(node, cls._misplaced_advice)
 
 
 class SpeechTurn(TurnComponent):
@@ -166,7 +166,7 @@ class System(TurnComponent):
     _spoken_by = "system"
     _initial_mask = bits(masks.TURN | masks.SYSTEM)
     _forbids = PART_FORBIDS | masks.MEDIA | masks.MEDIA << masks.SHIFT
-    _elsewhere = "system content is text only: put it in a User turn"
+    _misplaced_advice = "system content is text only: put it in a User turn"
 
     if TYPE_CHECKING:
 
@@ -189,7 +189,7 @@ class Developer(TurnComponent):
     _spoken_by = "developer"
     _initial_mask = bits(masks.TURN | masks.DEVELOPER)
     _forbids = PART_FORBIDS
-    _elsewhere = "put it in a User turn"
+    _misplaced_advice = "put it in a User turn"
 
     if TYPE_CHECKING:
 
@@ -214,7 +214,7 @@ class User(SpeechTurn):
     __slots__ = ()
     _spoken_by = "user"
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.EVENT_BLOCK
-    _elsewhere = "write it outside of the User turn"
+    _misplaced_advice = "write it outside of the User turn"
 
     if TYPE_CHECKING:
 
@@ -236,7 +236,7 @@ class Assistant(SpeechTurn):
     __slots__ = ()
     _spoken_by = "assistant"
     _forbids = ROOTED | masks.ITEM | masks.RESULT | masks.EVENT_BLOCK
-    _elsewhere = "write it outside of the Assistant turn"
+    _misplaced_advice = "write it outside of the Assistant turn"
 
     if TYPE_CHECKING:
 
@@ -263,7 +263,7 @@ class Event(TurnComponent):
     _spoken_by = "event"
     _initial_mask = bits(masks.TURN | masks.EVENT)
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.RESULT
-    _elsewhere = "write it outside of the Event"
+    _misplaced_advice = "write it outside of the Event"
 
     if TYPE_CHECKING:
 

@@ -149,9 +149,9 @@ class Node:
     """
 
     __slots__ = ("_code", "_mask", "_offset", "content", "options")
-    _notes: ClassVar[tuple[str, ...]] = ()
+    _extra_slots: ClassVar[tuple[str, ...]] = ()
     """The slots that are not fields: nodes are not compared, printed or saved with them."""
-    _internal: ClassVar[tuple[str, ...]] = ()
+    _hidden_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that an author does not need: ``dir()`` leaves them out."""
     _field_names: ClassVar[tuple[str, ...]] = ()
     """The names of the fields, those of the base class first."""
@@ -163,14 +163,14 @@ class Node:
     """The subclass that a component gets at its first use; for a node, its class."""
     _saved_as: ClassVar[type["Node"]]
     """The class in a pickle of the node."""
-    _second_block: ClassVar[str] = "write a new one, or use the finished one with include(...)"
+    _open_advice: ClassVar[str] = "write a new one, or use the finished one with include(...)"
     """The advice for a finished component that is opened as a block."""
     _outline: ClassVar[Callable[["Node"], str]]
     """The function for the outline of a node. ``tree/__init__.py`` sets it, because the outline
     imports all node classes."""
     _refused: ClassVar[set[str]] = set()
     """The names that only raise an error with advice. ``unknown_names.py`` adds them."""
-    _unadded: ClassVar[str] = 'write them side by side, as arguments: User("I am ", name)'
+    _add_advice: ClassVar[str] = 'write them side by side, as arguments: User("I am ", name)'
     """The advice for a node that is added with ``+``."""
     _holds_parts: ClassVar[bool] = False
     """Whether a budget may drop single children. The children of a text are pieces of the text, so
@@ -184,7 +184,7 @@ class Node:
     _placement: Any  # Any: a class without a placement may be anywhere
     """Where it may be in a prompt, only for type checkers. ``components/block.py`` lists the
     placements."""
-    _head: ClassVar[str | None] = None
+    _address_word: ClassVar[str | None] = None
     """The first word in the address of its messages; ``None`` is their role."""
 
     content: tuple[Child, ...]
@@ -221,7 +221,9 @@ class Node:
 
     def __dir__(self) -> Iterable[str]:
         """Return the names that an author may use, and all names with an underscore."""
-        return set(object.__dir__(self)).difference(Node._refused, self._notes, self._internal)
+        return set(object.__dir__(self)).difference(
+            Node._refused, self._extra_slots, self._hidden_fields
+        )
 
     def __copy__(self) -> "Node":
         return self
@@ -283,7 +285,7 @@ class Node:
     def _no_sum(self, other: object) -> "Node":
         raise ContentError(
             f"{named_label(self)} cannot be added to a text or to another component",
-            fix=self._unadded,
+            fix=self._add_advice,
             at=(author(),),
         )
 
@@ -292,7 +294,7 @@ class Node:
     def __enter__(self) -> "Node":
         problem, fix = "it takes only arguments", "give it its content as arguments"
         if type(self) is self._frozen:
-            problem, fix = "it is finished", self._second_block
+            problem, fix = "it is finished", self._open_advice
         raise ScopeError(
             f"this {label(self)} cannot be opened as a block: {problem}",
             fix=fix,
@@ -324,12 +326,12 @@ def node_class(cls: type[N]) -> type[N]:
     fields = [
         name
         for name, kind in cls.__annotations__.items()
-        if name not in ("content", "_placement", *cls._notes) and "ClassVar" not in kind
+        if name not in ("content", "_placement", *cls._extra_slots) and "ClassVar" not in kind
     ]
     defaults = {name: body.pop(name) for name in fields if name in body}
     body["_field_names"] = (*cls._field_names, *fields)
     body["_defaults"] = {**cls._defaults, **defaults}
-    body["__slots__"] = (*fields, *(body.get("_notes", ())))
+    body["__slots__"] = (*fields, *(body.get("_extra_slots", ())))
     return cast("type[N]", type(cls.__name__, cls.__bases__, body))
 
 

@@ -276,8 +276,8 @@ class TemplateNode(Node):
 
     _volatile_fields = ("variables",)
 
-    _notes = ("keywords", "compiled")
-    _internal = ("template", "overrides")
+    _extra_slots = ("keywords", "compiled")
+    _hidden_fields = ("template", "overrides")
     template: Any  # Any: only the renderer of templates reads it
     variables: Mapping[str, object]
     overrides: Any = ()  # Any: a type of ``components``, a higher layer

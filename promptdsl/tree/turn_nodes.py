@@ -175,8 +175,8 @@ class ComponentNode(FragmentNode):
     any. ``section`` is its library section, if the component is one.
     """
 
-    _notes = ("running", "instead_of")
-    _internal = ("by", "section")
+    _extra_slots = ("running", "instead_of")
+    _hidden_fields = ("by", "section")
     name: str
     by: str | None
     section: LibrarySection | None = None
@@ -238,11 +238,11 @@ class RootNode(Node):
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     transformation: Any  # Any: a configuration of ``config``, which this package may not import
     equipment: tuple[Node, ...]
-    _internal = ("equipment",)
-    _second_block: ClassVar[str] = (
+    _hidden_fields = ("equipment",)
+    _open_advice: ClassVar[str] = (
         "write all turns in one block, or include() a Fragment of shared turns in each Timeline"
     )
-    _unadded: ClassVar[str] = "write one with the turns of both: Timeline(*prompt.content, ...)"
+    _add_advice: ClassVar[str] = "write one with the turns of both: Timeline(*prompt.content, ...)"
 
     def _name(self) -> str:
         return "Timeline"
@@ -260,7 +260,7 @@ class TurnNode(Node):
 
     role: Role
     kind: Kind
-    _unadded: ClassVar[str] = "write turns side by side: Timeline(turn, another)"
+    _add_advice: ClassVar[str] = "write turns side by side: Timeline(turn, another)"
 
     def _name(self) -> str:
         role = getattr(self, "role", None)
@@ -354,8 +354,8 @@ class RecordedNode(Node):
     ``"messages"``.
     """
 
-    _notes = ("read_cache",)
-    _head = "history"
+    _extra_slots = ("read_cache",)
+    _address_word = "history"
     items: Any  # a provider's list or payload until the pass ``read``, then a tuple of messages
     provider_format: str
     start: int
@@ -377,7 +377,7 @@ class ToolNode(Node):
 
     _placement: Literal["turn"]
 
-    _notes = ("function",)
+    _extra_slots = ("function",)
     definition: ToolDefinition
     function: Callable[..., object] | None
     """The function that :func:`run_calls` runs.
