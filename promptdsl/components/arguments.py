@@ -74,7 +74,7 @@ def nothing_written(component: Node) -> ContentError:
     if component._mask & UNWRITTEN:
         fix = f"give it content, or open it: with {name}(...):"
     if isinstance(component, ComponentNode):
-        fix = f"{name} yields where content goes: open it by with {name}(...):, or return its parts"
+        fix = f"its function yields, so open it: with {name}(...):, or let it return its parts"
     if id is not None and name in _BY_ID:
         way, content = f'{name}("{id_for(id)}"', '"..."'
         if id_for(id) != id:  # several words: the author meant the content

@@ -283,7 +283,7 @@ def _checked_id(component: Component, id: object) -> str:
         what = f"{shown(id)} is not the id of {named_label(component)}"
         if id is LEFT_OUT:
             what = f"{named_label(component)} needs an id"
-            problem = f'it comes first: {label(component)}("rules", "...")'
+            problem = f'the id comes first: {label(component)}("rules", "...")'
         raise OptionError(what, fix=problem, at=(component.source,))
     return str.__str__(id)
 

@@ -412,9 +412,9 @@ def _section_advice(value: object) -> str:
     ascii_text = normalize("NFKD", text[:LONGEST_ID]).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^A-Za-z0-9_.-]+", "_", ascii_text).strip("_.-")
     if not slug:
-        return 'it comes first: Section("rules", "...")'
+        return 'the id comes first: Section("rules", "...")'
     if len(text.split()) > MOST_WORDS:
-        return f'it comes first: Section("rules", {shown(text)})'
+        return f'the id comes first: Section("rules", {shown(text)})'
     if not is_name(slug):
         slug = f"_{slug}"
     title = f", title={shown(text)}" if " " in text.strip() else ""

@@ -119,7 +119,7 @@ def _checked(key: object, by: object, line: Source) -> Replacement:
         if isinstance(by, Node):
             return Replacement(key, written_as(finish(by)), line, check=check_replaced)
         problem = f"{named_label(key)} cannot be overridden by {kind_of(by)}"
-        raise OptionError(problem, fix="override a part by a part", at=(line,))
+        raise OptionError(problem, fix="write a part, such as Text(...)", at=(line,))
     matches = components_called(key)
     if matches:
         # The key of a library section is its name, because this is the same after pickling.
@@ -265,5 +265,5 @@ class _Override(AbstractContextManager[None]):
                 else ""
             )
             if not fix.startswith("did"):
-                fix = "take the id from outline(), or override a component by its function"
+                fix = "write an id that outline() shows, or override a component by its function"
             raise OptionError(problem, fix=fix, at=(self.line,))

@@ -197,7 +197,7 @@ class Format(Container, FormatNode):
 
     def _check_fields(self) -> None:
         if not is_text(self.format):
-            fix = 'it comes first: Format("xml", ...)'
+            fix = 'the format comes first: Format("xml", ...)'
             raise bad_option(self, "format", self.format, fix)
         self.format = check_choice(self, "format", self.format, FORMATS)
 

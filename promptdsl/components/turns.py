@@ -441,7 +441,7 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     cls = TURNS.get(role) if is_text(role) else None
     if cls is None:
         retract((role, *content))
-        fix = 'it comes first: Turn("user", ...)'
+        fix = 'the role comes first: Turn("user", ...)'
         if is_text(argument):
             fix = nearest(argument, (*TURNS, "ephemeral"))
         problem = f"unknown role {shown(argument)}"

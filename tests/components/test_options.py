@@ -37,13 +37,13 @@ NO_TAGS: dict[str, tuple[Any, str]] = {
     "a tag": ("a>", 'write Section("a", ...)'),
     "a line end": ("a\n", 'write Section("a", ...)'),
     "a number": (3, 'write Section("_3", ...)'),
-    "no Latin letter": ("规则", 'it comes first: Section("rules", "...")'),
-    "nothing": ("", 'it comes first: Section("rules", "...")'),
-    "bytes": (b"a", 'it comes first: Section("rules", "...")'),
-    "a list": (["a"], 'it comes first: Section("rules", "...")'),
+    "no Latin letter": ("规则", 'the id comes first: Section("rules", "...")'),
+    "nothing": ("", 'the id comes first: Section("rules", "...")'),
+    "bytes": (b"a", 'the id comes first: Section("rules", "...")'),
+    "a list": (["a"], 'the id comes first: Section("rules", "...")'),
     "a sentence": (
         "You are a friendly agent.",
-        """it comes first: Section("rules", 'You are a friendly agent.')""",
+        """the id comes first: Section("rules", 'You are a friendly agent.')""",
     ),
 }
 

@@ -227,19 +227,19 @@ def test_the_outline_names_the_override() -> None:
             "zzz",
             Text("Run."),
             "this override() replaced nothing: no Section 'zzz' was written in its block",
-            "take the id from outline(), or override a component by its function",
+            "write an id that outline() shows, or override a component by its function",
         ),
         (
             OPENING,
             Text("Run."),
             "this override() replaced nothing: no User was written in its block",
-            "take the id from outline(), or override a component by its function",
+            "write an id that outline() shows, or override a component by its function",
         ),
         (
             OPENING,
             mine,
             "a User cannot be overridden by function",
-            "override a part by a part",
+            "write a part, such as Text(...)",
         ),
         (
             card,

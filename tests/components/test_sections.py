@@ -108,7 +108,7 @@ def test_a_forgotten_id_is_an_error() -> None:
 
     error = raised(OptionError, write)
     assert lines_of(write, 1) == error.at
-    expected = "it comes first: Section(\"rules\", 'You are a support agent.')"
+    expected = "the id comes first: Section(\"rules\", 'You are a support agent.')"
     assert error.fix.endswith(expected)
 
 
@@ -274,7 +274,7 @@ def test_a_marked_section_in_a_format() -> None:
     [
         ("xm", "did you mean 'xml'?"),
         ("html", "known: markdown, xml"),
-        (None, 'it comes first: Format("xml", ...)'),
+        (None, 'the format comes first: Format("xml", ...)'),
     ],
 )
 def test_an_unknown_format(format: Any, fix: str) -> None:
