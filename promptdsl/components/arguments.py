@@ -116,32 +116,32 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         ]
         if len(nodes) == len(args):
             return with_replacements(nodes)
-    has_many = len(args) > 1
+    has_several_args = len(args) > 1
     content: list[Child] = []
-    run: list[Inline] = []
+    text_pieces: list[Inline] = []
     to_adopt: list[Node] = []
     values: list[Node] = []
     for arg in args:
         if type(arg) is str:
-            run.append(arg)
+            text_pieces.append(arg)
         elif isinstance(arg, Node):
             to_adopt.append(arg)
             if isinstance(arg, ValueNode):
-                run.append(arg)
+                text_pieces.append(arg)
                 values.append(arg)
                 continue
-            _end_run(component, run, content, has_many=has_many)
+            _end_text(component, text_pieces, content, has_several_args=has_several_args)
             content.append(arg)
         elif type(arg) is Notice:
-            _end_run(component, run, content, has_many=has_many)
+            _end_text(component, text_pieces, content, has_several_args=has_several_args)
             content.append(make(TextNode, (str.__str__(arg),), mask=TEXT_BITS, at=component))
         elif is_data(arg):
-            _end_run(component, run, content, has_many=has_many)
+            _end_text(component, text_pieces, content, has_several_args=has_several_args)
             content.append(block_part(arg, component))
         elif arg is not None and arg is not False:
-            run.extend(inline(arg, component))
+            text_pieces.extend(inline(arg, component))
             to_adopt += volatile_in((arg,))
-    _end_run(component, run, content, has_many=has_many)
+    _end_text(component, text_pieces, content, has_several_args=has_several_args)
     adopt(component, to_adopt)
     for value in values:
         freeze(value)
@@ -162,16 +162,18 @@ def block_part(data: AnyBlock | Mapping[object, object], component: Node) -> Nod
     return block_node(data, component)
 
 
-def _end_run(component: Node, run: list[Inline], content: list[Child], *, has_many: bool) -> None:
-    """Move a run of strings and values into the content, as one text."""
-    if not run:
+def _end_text(
+    component: Node, text_pieces: list[Inline], content: list[Child], *, has_several_args: bool
+) -> None:
+    """Move neighbouring strings and values into the content, as one text."""
+    if not text_pieces:
         return
-    pieces, mask = joined_text(run, has_many=has_many)
+    pieces, mask = joined_text(text_pieces, has_several_args=has_several_args)
     if len(pieces) > 1:
         content.append(make(TextNode, pieces, mask=mask, at=component))
     else:
         content += pieces
-    run.clear()
+    text_pieces.clear()
 
 
 def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
@@ -204,33 +206,35 @@ def _item_of(children: tuple[Child, ...], component: Node) -> ItemNode:
     return make(ItemNode, children, mask=mask, at=component, done=None)
 
 
-def joined_text(run: Sequence[Inline], *, has_many: bool) -> tuple[tuple[Inline, ...], int]:
+def joined_text(
+    text_pieces: Sequence[Inline], *, has_several_args: bool
+) -> tuple[tuple[Inline, ...], int]:
     """Return the pieces of a text, with neighbouring strings joined, and the mask of the text.
 
-    ``has_many`` is whether the pieces are from several arguments. If two of their sentences touch,
+    ``has_several_args`` is whether the pieces are from several arguments. If two of their sentences touch,
     with no white space between them, the author may have forgotten a space. Then the strings are
     not joined, and the mask has the bits for a hint. Trusted text is not looked at.
     """
-    pieces: list[Inline] = []
+    joined_pieces: list[Inline] = []
     strings: list[str] = []
     before = ""
-    for piece in run:
+    for piece in text_pieces:
         if isinstance(piece, str):
             text = piece
             strings.append(text)
         else:
             text = "" if isinstance(piece, TrustedTextNode) else piece.text
             if strings:
-                pieces.append("".join(strings))
+                joined_pieces.append("".join(strings))
                 strings.clear()
-            pieces.append(piece)
-        if has_many and before[-1:] in _SENTENCE_ENDS and sentences_touch(before, text):
-            return tuple(run), TEXT_BITS | OPAQUE | HINTED
+            joined_pieces.append(piece)
+        if has_several_args and before[-1:] in _SENTENCE_ENDS and sentences_touch(before, text):
+            return tuple(text_pieces), TEXT_BITS | OPAQUE | HINTED
         before = text
     if strings:
-        pieces.append("".join(strings))
-    mask = TEXT_BITS if any(pieces) else TEXT_BITS | OPAQUE
-    return tuple(pieces), mask
+        joined_pieces.append("".join(strings))
+    mask = TEXT_BITS if any(joined_pieces) else TEXT_BITS | OPAQUE
+    return tuple(joined_pieces), mask
 
 
 _STOPS, _CLOSINGS = ".!?:\u2026", ")]\"'*_`\u201d\u2019\u00bb"
@@ -323,20 +327,20 @@ _CONVERSIONS: Mapping[str, Callable[[object], str]] = {"r": repr, "s": str, "a":
 
 def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
     """Return the node of a value in a t-string, after its conversion and its format."""
-    value = interpolation.value
+    inserted = interpolation.value
     # The code in the braces, without the blanks around it, is the label of the value.
     expression: str | None = (getattr(interpolation, "expression", None) or "").strip() or None
-    if isinstance(value, VolatileNode):
-        text = text_of(_formatted(value.plain, interpolation, expression, component))
-        return make(VolatileNode, mask=TEXT_BITS, at=value, text=text, label=value.label)
-    if isinstance(value, Node):
+    if isinstance(inserted, VolatileNode):
+        text = text_of(_formatted(inserted.plain, interpolation, expression, component))
+        return make(VolatileNode, mask=TEXT_BITS, at=inserted, text=text, label=inserted.label)
+    if isinstance(inserted, Node):
         raise ContentError(
-            f"{named_label(value)} cannot be inside a t-string",
+            f"{named_label(inserted)} cannot be inside a t-string",
             fix="pass it as a separate argument",
-            at=(component.source, value.source),
+            at=(component.source, inserted.source),
         )
-    value = _formatted(value, interpolation, expression, component)
-    return value_node(value, component, expression)
+    inserted = _formatted(inserted, interpolation, expression, component)
+    return value_node(inserted, component, expression)
 
 
 def _formatted(

@@ -345,10 +345,10 @@ def _check_child(component: Container, child: Child) -> None:
         return
     check_finished(child, component)
     if child._mask & component._forbids:
-        raise misplaced(culprit(child, component._forbids), component)
+        raise misplaced(forbidden_node(child, component._forbids), component)
 
 
-def culprit(node: Node, forbidden: int) -> Node:
+def forbidden_node(node: Node, forbidden: int) -> Node:
     """Return the node that has one of the forbidden bits: the node itself, or a node inside it."""
     opaque = LimitNode | ConversationNode
     while True:

@@ -111,7 +111,7 @@ class FirstFit(Container, FirstFitNode):
             elif is_data(arg):
                 alternatives.append(block_part(arg, component))
             elif arg is not None and arg is not False:
-                pieces, mask = joined_text(inline(arg, component), has_many=False)
+                pieces, mask = joined_text(inline(arg, component), has_several_args=False)
                 alternatives.append(make(TextNode, pieces, mask=mask, at=component._at))
         adopt(component, (*alternatives, *volatile_in(args)))
         return alternatives
@@ -186,21 +186,21 @@ class Limit(Container, LimitNode):
             return "the Limit may cut the text there: write the breakpoint after the Limit"
         if node._mask & (SECTION | TURN):
             return f"write the Limit in the {label(node)}, around its text"
-        if isinstance(node, _UNCUT):
+        if isinstance(node, _NOT_CUTTABLE):
             return f"a Limit holds text only: write the {label(node)} around it, or next to it"
         return turn_advice(node, f"a Limit holds text only: write the {label(node)} next to it")
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
-        node = uncut(content)
+        node = first_not_cuttable(content)
         if node is not None:
             raise misplaced(node, self)
         return content
 
 
-_UNCUT = (GroupNode, FirstFitNode, ReserveNode, NoteNode)
+_NOT_CUTTABLE = (GroupNode, FirstFitNode, ReserveNode, NoteNode)
 
 
-def uncut(content: tuple[Child, ...]) -> Node | None:
+def first_not_cuttable(content: tuple[Child, ...]) -> Node | None:
     """Return the first node in the content that a limit cannot cut, or ``None``.
 
     A limit cannot cut groups, alternatives, reserves, and notes, which only people read.
@@ -208,7 +208,7 @@ def uncut(content: tuple[Child, ...]) -> Node | None:
     child_stack = [*reversed(content)]
     while child_stack:
         child = child_stack.pop()
-        if isinstance(child, _UNCUT):
+        if isinstance(child, _NOT_CUTTABLE):
             return child
         # The content of an inner limit was checked with that limit.
         if not isinstance(child, str | LimitNode) and child._mask & OPAQUE:

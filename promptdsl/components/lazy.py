@@ -11,8 +11,8 @@ from typing import Never
 import attrs
 
 from promptdsl.components.arguments import TEXT_BITS, inline, value_node
-from promptdsl.components.block import Container, begin_leaf, culprit, finish
-from promptdsl.components.budget import Limit, uncut
+from promptdsl.components.block import Container, begin_leaf, finish, forbidden_node
+from promptdsl.components.budget import Limit, first_not_cuttable
 from promptdsl.components.options import bad_option, is_real, too_many
 from promptdsl.components.replacements import Replacements, current_overrides, replacing, restored
 from promptdsl.components.scope import Component, detached, open_block, wrote_detached
@@ -65,10 +65,10 @@ def check_placement(node: Node, containers: Sequence[Node], lazy: LazyNode) -> N
         # An outer container refuses only what may not be inside it at any depth.
         forbidden = rules._forbids if container is innermost else rules._forbids & DEEP
         if node._mask & forbidden:
-            raise _misplaced(culprit(node, forbidden), container, lazy)
-        uncut_node = uncut((node,)) if rules is Limit else None
-        if uncut_node is not None:
-            raise _misplaced(uncut_node, container, lazy)
+            raise _misplaced(forbidden_node(node, forbidden), container, lazy)
+        not_cuttable = first_not_cuttable((node,)) if rules is Limit else None
+        if not_cuttable is not None:
+            raise _misplaced(not_cuttable, container, lazy)
     if not any(
         isinstance(container, TurnNode | RequestOnlyNode | NoteNode) for container in containers
     ):
@@ -89,10 +89,10 @@ def check_replaced(container: Node, line: Source | None) -> None:
     if container._node not in _CONTAINERS and container._node is not TurnNode:
         return
     rules = _rules(container)
-    wrong = uncut(container.content) if rules is Limit else None
+    wrong = first_not_cuttable(container.content) if rules is Limit else None
     for child in container.content:
         if not isinstance(child, str) and child._mask & rules._forbids:
-            wrong = wrong or culprit(child, rules._forbids)
+            wrong = wrong or forbidden_node(child, rules._forbids)
     if wrong is not None:
         raise PlacementError(
             f"{named_label(wrong)} cannot be in {named_label(container)}",

@@ -245,7 +245,7 @@ def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline,
     adopt(component, to_adopt)
     for value in values:
         freeze(value)
-    return joined_text(pieces, has_many=len(args) > 1)
+    return joined_text(pieces, has_several_args=len(args) > 1)
 
 
 class Value(Component, ValueNode):

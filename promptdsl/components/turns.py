@@ -301,11 +301,11 @@ class RequestComponent(Container, RequestOnlyNode):
         texts: tuple[object, ...] = (self.type, self.title)
         try:
             # A type and a title are values.
-            plain = [*map(_plain, texts)]
+            plain_texts = [*map(_plain, texts)]
         except ContentError as error:
             raise error.located(self.source) from None
         adopt(self, texts)
-        self.type, self.title = plain
+        self.type, self.title = plain_texts
         if self.position is not None:
             check_choice(self, "position", self.position, POSITIONS)
         if not is_real(self.order):

@@ -296,11 +296,11 @@ def collect(outputs: Iterable[Output]) -> Rope:
         for piece in pieces
         if piece and (type(piece) is not Inserted or piece.text or piece.is_volatile)
     ]
-    for kind, run in groupby(not_empty, key=type):
+    for kind, group in groupby(not_empty, key=type):
         if kind is Inserted:
-            joined += run
+            joined += group
         else:
-            joined.append("".join(cast("Iterable[str]", run)))
+            joined.append("".join(cast("Iterable[str]", group)))
     return Rope(joined)
 
 
