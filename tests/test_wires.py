@@ -49,7 +49,7 @@ def named(path: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_only_homes_name_a_provider() -> None:
-    """What a provider is stands in its record, so no other code asks for its name."""
+    """What a provider is is in its record, so no other code asks for its name."""
     found = {
         name: named(path)
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -113,7 +113,7 @@ def test_what_is_written_has_its_keys(provider: str) -> None:
 
 @every_provider
 def test_an_unread_key_of_every_form(provider: str) -> None:
-    """A message with an unknown key is read whatever its form, and the key is told."""
+    """A message with an unknown key is read whatever its form, and the key is reported."""
     wire = wire_of(provider)
     content = {"parts": [{"text": "Hi."}]} if "parts" in wire.contents else {"content": "Hi."}
     if wire.keyed and "content" in content:

@@ -137,7 +137,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(make(TextNode, (str.__str__(arg),), mask=TEXT_BITS, at=component))
         elif is_data(arg):
             _end_text(component, text_pieces, content, has_several_args=has_several_args)
-            content.append(block_part(arg, component))
+            content.append(node_of_block(arg, component))
         elif arg is not None and arg is not False:
             text_pieces.extend(inline(arg, component))
             to_adopt += volatile_in((arg,))
@@ -153,7 +153,7 @@ def is_data(value: object) -> TypeGuard[AnyBlock | Mapping[object, object]]:
     return isinstance(value, AnyBlock) or is_mapping(value)
 
 
-def block_part(data: AnyBlock | Mapping[object, object], component: Node) -> Node:
+def node_of_block(data: AnyBlock | Mapping[object, object], component: Node) -> Node:
     """Return the node of an argument that is a content block, or the dictionary of a block."""
     if is_mapping(data) and (not is_text(data.get("type")) or data["type"] == "function"):
         raise refused(data, component)
@@ -211,9 +211,9 @@ def joined_text(
 ) -> tuple[tuple[Inline, ...], int]:
     """Return the pieces of a text, with neighbouring strings joined, and the mask of the text.
 
-    ``has_several_args`` is whether the pieces are from several arguments. If two of their sentences touch,
-    with no white space between them, the author may have forgotten a space. Then the strings are
-    not joined, and the mask has the bits for a hint. Trusted text is not looked at.
+    ``has_several_args`` is whether the pieces are from several arguments. If two of their sentences
+    touch, with no white space between them, the author may have forgotten a space. Then the strings
+    are not joined, and the mask has the bits for a hint. Trusted text is not looked at.
     """
     joined_pieces: list[Inline] = []
     strings: list[str] = []

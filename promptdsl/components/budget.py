@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, Never, Self
 
 from promptdsl.components.arguments import (
     adopt,
-    block_part,
     inline,
     is_data,
     joined_text,
+    node_of_block,
     volatile_in,
 )
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
@@ -109,7 +109,7 @@ class FirstFit(Container, FirstFitNode):
             if isinstance(arg, Node):
                 alternatives.append(arg)
             elif is_data(arg):
-                alternatives.append(block_part(arg, component))
+                alternatives.append(node_of_block(arg, component))
             elif arg is not None and arg is not False:
                 pieces, mask = joined_text(inline(arg, component), has_several_args=False)
                 alternatives.append(make(TextNode, pieces, mask=mask, at=component._at))

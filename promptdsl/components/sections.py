@@ -6,7 +6,7 @@ At the end of :class:`Section` are the functions for a section that is overridde
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
-from promptdsl.components.arguments import adopt, block_part, is_data, text_in
+from promptdsl.components.arguments import adopt, is_data, node_of_block, text_in
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
 from promptdsl.components.options import SectionOptions, bad_option, check_choice
 from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, replaced, with_replacements
@@ -281,4 +281,4 @@ def _included_node(value: object, block: Component, line: Source) -> Node:
         raise ContentError(problem, fix=fix, at=(line,))
     at_line = object.__new__(type(block))
     at_line._code, at_line._offset = line, -1
-    return block_part(value, at_line)
+    return node_of_block(value, at_line)

@@ -205,7 +205,7 @@ def begin_text(
         if unknown:
             refuse_options(component, unknown)
         component._check_fields()
-        component.content, component._mask = text_parts(component, args)
+        component.content, component._mask = pieces_of_text(component, args)
         join_open_block(component)
     except PromptError as error:
         retract((*args, *volatile_in(args)))
@@ -213,7 +213,7 @@ def begin_text(
         raise
 
 
-def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline, ...], int]:
+def pieces_of_text(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline, ...], int]:
     """Return the strings and values of a text, and its mask.
 
     Raises :class:`ContentError` for any other argument.

@@ -118,13 +118,13 @@ def test_a_list_that_changes_later(
 
 
 def test_an_iterator_is_read_once() -> None:
-    """A recording given as an iterator renders any number of times."""
+    """A recording passed as an iterator renders any number of times."""
     history = History(Message("user", text) for text in "ab")
     assert said(history) == said(history) == [("user", ["a", "b"])]
 
 
 def test_recordings_stand_where_they_are_written() -> None:
-    """Several recordings stand among the turns, written in blocks, as parts and as arguments."""
+    """Several recordings are among the turns, written in blocks, as parts and as arguments."""
     with detached():
         part = History([{"role": "assistant", "content": "b"}])
     with Timeline() as tree:

@@ -234,7 +234,7 @@ class NotATime(datetime.datetime):
 
 
 class Scalar:
-    """The shape of a scalar of ``numpy``, which is no number of Python's."""
+    """The shape of a scalar of ``numpy``, which is not a number of Python's."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

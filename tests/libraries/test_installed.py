@@ -181,7 +181,7 @@ def test_threads_that_load_at_once() -> None:
 
 
 def test_an_exception_without_a_text(site: Path) -> None:
-    """An exception that cannot be shown, or is very long, is told by its type and beginning."""
+    """An exception that cannot be shown, or is very long, is reported by its type and beginning."""
     silent = (
         "class Silent(Exception):\n    def __str__(self):\n        return 1 // 0\nraise Silent\n"
     )

@@ -82,7 +82,7 @@ def test_system_event(given: dict[str, object], expected: str) -> None:
 
 @given(value=st.one_of(st.text(), st.sampled_from(HOSTILE)))
 def test_any_value_stands_as_it_is(value: str) -> None:
-    """Any text in a field is sent as it is: not evaluated, not escaped, not trimmed."""
+    """Any text in a field is sent unchanged: not evaluated, not escaped, not trimmed."""
     fields = USER_ACTION | {"target": value, "details": (("k", value), (value, "v"))}
     expected = f"User clicked: {value}\nk: {value}\n{value}: v"
     assert expected == event_text("user_action", fields)

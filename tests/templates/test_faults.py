@@ -66,7 +66,7 @@ def test_no_variables() -> None:
 
 
 def test_a_variable_that_was_not_passed_on(tmp_path: Path) -> None:
-    """A module that is imported does not know the variables, unless it is told to."""
+    """A module that is imported does not know the variables, unless it is imported with context."""
     with register_templates(put(tmp_path, a="{% macro m() %}\n{{ x }}{% endmacro %}")):
         assert (
             "template 'a.md', line 2: 'x' is undefined\n"
@@ -182,7 +182,7 @@ def test_a_missing_include_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
-    """An error in a file that was given by its path names the path."""
+    """An error in a file that was passed by its path names the path."""
     path = put(tmp_path, a="\n{{ x }}") / "a.md"
     with pytest.raises(TemplateError) as caught:
         render(System(Template(path)))

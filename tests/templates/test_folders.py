@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_templates_stand_in_one_folder() -> None:
-    """In a source tree the templates are found beside the package."""
+    """In a source tree the templates are found next to the package."""
     assert ROOT / "templates" == templates_root()
 
 

@@ -278,7 +278,7 @@ def test_wrong_inputs(variables: dict[str, Any], expected: str) -> None:
     ],
 )
 def test_lines_of_errors(source: str, expected: str) -> None:
-    """The lines in errors are those of the file; a name that is no input is an error."""
+    """The lines in errors are those of the file; a name that is not an input is an error."""
     source = f"---\ninputs:\n  a: str\n---\n{source}"
     assert fault(source, a="a").startswith(f"the template, {expected}")
 

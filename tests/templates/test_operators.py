@@ -93,5 +93,5 @@ def test_any_format(flags: str, size: tuple[int, int], kind: str, number: int) -
     ],
 )
 def test_what_is_no_format(template: str, expected: str) -> None:
-    """A format that is wrong, or given a value that is no text, is an error with its line."""
+    """A format that is wrong, or given a value that is not text, is an error with its line."""
     assert fault(template).startswith(f"the template, line 1: {expected}")

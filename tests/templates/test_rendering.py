@@ -117,13 +117,13 @@ def test_a_shipped_template_by_name() -> None:
 
 
 def test_a_template_by_path(tmp_path: Path) -> None:
-    """A path is read as it is given in code."""
+    """A path is read as it is passed in code."""
     put(tmp_path, hello="Hello!")
     assert ("Hello!",) == template_pieces(TemplateSource.of(tmp_path / "hello.md"), {})
 
 
 def test_includes_of_a_path(tmp_path: Path) -> None:
-    """What a file includes is looked up beside it first, then in the registered folders."""
+    """What a file includes is looked up next to it first, then in the registered folders."""
     beside, shared = tmp_path / "a", tmp_path / "b"
     beside.mkdir()
     shared.mkdir()
@@ -155,7 +155,7 @@ def compiled() -> int:
 
 
 def test_a_text_is_compiled_once() -> None:
-    """A template given as text is compiled once, whatever it is rendered with."""
+    """A template passed as text is compiled once, whatever it is rendered with."""
     before = compiled()
     done = [in_full(pieces("compiled once: {{ x }}", x=value)) for value in ("a", "b")]
     assert (["compiled once: a", "compiled once: b"], 1) == (done, compiled() - before)

@@ -1,4 +1,4 @@
-"""What a template is given: plain data, and nothing that is alive."""
+"""What a template is passed: plain data, and nothing that is alive."""
 
 import pickle
 from collections import OrderedDict
@@ -117,7 +117,7 @@ def test_variables_are_a_copy() -> None:
 
 
 def test_checked_variables_are_not_copied_again() -> None:
-    """What was checked is given back as it is."""
+    """What was checked is passed back unchanged."""
     kept = check_variables({"x": ["a"]})
     assert kept is check_variables(kept)
 
