@@ -280,7 +280,7 @@ def _nodes_of(component: Component, *arguments: object) -> list[Node]:
 def _checked_id(component: Component, id: object) -> str:
     problem = id_problem(component, id)
     if problem or not isinstance(id, str):
-        what = f"{shown(id)} is not the id of {named_label(component)}"
+        what = f"{shown(id)} cannot be the id of {named_label(component)}"
         if id is LEFT_OUT:
             what = f"{named_label(component)} needs an id"
             problem = f'the id comes first: {label(component)}("rules", "...")'

@@ -52,13 +52,13 @@ NO_TAGS: dict[str, tuple[Any, str]] = {
 def test_other_ids_of_sections_are_refused(id: Any, advice: str) -> None:
     """An id that cannot name a tag is an error with the reason, and a name that it could be."""
     error = raised(OptionError, lambda: Section(id, "x"))
-    assert (f"{id!r} is not the id of a Section", f"{TAGS}; {advice}") == (error.what, error.fix)
+    assert (f"{id!r} cannot be the id of a Section", f"{TAGS}; {advice}") == (error.what, error.fix)
 
 
 def test_a_long_id_is_not_repeated_in_its_error() -> None:
     """The error for a very long id shows its beginning, and the beginning of a name for it."""
     error = raised(OptionError, lambda: Section(" x" * 500_000))
-    assert f"{' x' * 30!r}"[:60] + "... is not the id of a Section" == error.what
+    assert f"{' x' * 30!r}"[:60] + "... cannot be the id of a Section" == error.what
     assert [True] == [len(error.fix) < 300]
 
 
