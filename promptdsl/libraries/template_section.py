@@ -50,7 +50,7 @@ class SectionInfo:
 
 
 class ReadTemplate(NamedTuple):
-    """What was read from a template file: its front matter, its digest, its stamp and its text."""
+    """What was read of a template: its front matter, its digest, its file and its text."""
 
     front_matter: FrontMatter
     digest: str
