@@ -1,6 +1,6 @@
 """Sections, fragments, formats, notes, and :func:`include`, which puts finished parts into a block.
 
-At the end of :class:`Section` are the functions for a section that is overridden.
+After :class:`Section` comes :class:`ReplacedSection`, for a section that is overridden.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """What requests and replies of a provider look like: :class:`Wire`, :class:`CacheRule` and others.
 
-All classes here are plain data, which higher packages read. In this order: :class:`SchemaRules`,
-the rules for JSON schemas, which are in ``schema_rules.toml``; :class:`CacheRule`, the rule of a
-prompt cache; :class:`Wire`, the record of one provider. ``records.py`` has the record of each
-provider.
+All classes here are plain data, which higher packages read. Read :class:`Wire`, the last one,
+first: it is the record of one provider, and ``records.py`` has all records. :class:`SchemaRules`
+are the rules for JSON schemas, which are in ``schema_rules.toml``. :class:`CacheRule` is the rule
+of a prompt cache.
 """
 
 import os
