@@ -725,8 +725,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"role_mapping": None},
-        "role_mapping is a mapping, not None\n"
-        "  write a mapping with these keys: event, ephemeral",
+        "role_mapping is a mapping, not None\n  write a mapping with these keys: event, ephemeral",
     ),
     (
         {"role_mapping": "user"},
@@ -748,8 +747,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"encoding": "full"},
-        "encoding is a mapping, not 'full'\n"
-        "  write a mapping with these keys: body, inline",
+        "encoding is a mapping, not 'full'\n  write a mapping with these keys: body, inline",
     ),
     (
         {"encoding": {"bodies": "full"}},
