@@ -335,7 +335,7 @@ from promptdsl.tree.masks import CACHE, NAMED, OPAQUE, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
 from promptdsl.tree.outline import outline
 from promptdsl.tree.part_nodes import EventBlockNode, JsonNode, SectionNode, VolatileNode
-from promptdsl.tree.recorded import MOST as MOST_FINDINGS
+from promptdsl.tree.recorded import MAX_FINDINGS as MOST_FINDINGS
 from promptdsl.tree.recorded import answers_of, calls_of, first_of, remember
 from promptdsl.tree.recorded import cut as cut_run
 from promptdsl.tree.rewrite import covering, has_content, opaque, replace, rewrite, with_content

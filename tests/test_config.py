@@ -46,7 +46,7 @@ class Unhashable:
     __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, block: Block) -> Block:
-        """Return the block as it is."""
+        """Return the block unchanged."""
         return block
 
 
@@ -193,7 +193,7 @@ def test_library_defaults() -> None:
 
 
 def test_library_delimiters() -> None:
-    """Events stand in an event tag and request-only turns in a context tag, with attributes."""
+    """Events are in an event tag and request-only turns in a context tag, with attributes."""
     assert (
         Delimiter("default", "<event>", "</event>"),
         Delimiter("default", "<context>", "</context>"),
@@ -261,7 +261,7 @@ def test_every_layer_lets_through(
 
 
 def test_the_passes_read_flat_values() -> None:
-    """Every value stands on the resolved configuration under the name the passes use."""
+    """Every value is on the resolved configuration under the name the passes use."""
     options = config(
         {
             "role_mapping": {"event": "system", "ephemeral": "developer"},
@@ -612,7 +612,7 @@ SIGNS = [*map(chr, range(128)), "\u00aa", "\u00e9", "\u0660", "\u212a"]
 
 
 def signs_in(name: str) -> tuple[str, str]:
-    """Return the signs that may stand in a name, as an opening tag has it and as a pair has it."""
+    """Return the signs that may be in a name, as an opening tag has it and as a pair has it."""
     given = [(sign, name.format(sign)) for sign in SIGNS]
     pairs = [(sign, name, Delimiter("pair", f"<{name}>", f"</{name}>")) for sign, name in given]
     return (
@@ -658,7 +658,7 @@ def test_the_name_of_a_tag(name: str, signs: str) -> None:
     ],
 )
 def test_a_pair_of_tags(open: str, close: str, name: str | None, is_tag: bool) -> None:
-    """An opening tag may have attributes, a closing one blanks; blanks may stand around both."""
+    """An opening tag may have attributes, a closing one blanks; blanks may be around both."""
     pair = Delimiter("pair", open, close)
     assert (name, is_tag) == (pair.tag_name, pair.is_tag)
 
@@ -725,15 +725,17 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"role_mapping": None},
-        "role_mapping is a mapping, not None\n  its keys: event, ephemeral",
+        "role_mapping is a mapping, not None\n  write a mapping with these keys: event, ephemeral",
     ),
     (
         {"role_mapping": "user"},
-        "role_mapping is a mapping, not 'user'\n  its keys: event, ephemeral",
+        "role_mapping is a mapping, not 'user'\n"
+        "  write a mapping with these keys: event, ephemeral",
     ),
     (
         {"delimiters": ("<e>", "</e>")},
-        "delimiters is a mapping, not ('<e>', '</e>')\n  its keys: event, ephemeral",
+        "delimiters is a mapping, not ('<e>', '</e>')\n"
+        "  write a mapping with these keys: event, ephemeral",
     ),
     (
         {"delimiters": {"events": None}},
@@ -745,7 +747,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"encoding": "full"},
-        "encoding is a mapping, not 'full'\n  its keys: body, inline",
+        "encoding is a mapping, not 'full'\n  write a mapping with these keys: body, inline",
     ),
     (
         {"encoding": {"bodies": "full"}},
@@ -853,7 +855,7 @@ REFERENCE = (
     ],
 )
 def test_a_delimiter_that_guards_nothing(path: str, written: Any, end: str, why: str) -> None:
-    """Both ends of a delimiter are texts that can be kept out of what stands between them."""
+    """Both ends of a delimiter are texts that can be kept out of what is between them."""
     options: Any = {path: written}
     error = raised(ConfigError, lambda: MessageTransformationConfig(delimiters=options))
     line = this_line() - 1
@@ -862,7 +864,7 @@ def test_a_delimiter_that_guards_nothing(path: str, written: Any, end: str, why:
 
 @pytest.mark.parametrize("path", ["event", "ephemeral"])
 def test_a_reference_in_a_tag(path: str) -> None:
-    """A character reference may stand in an attribute: what guards a tag is its name."""
+    """A character reference may be in an attribute: what guards a tag is its name."""
     written = ("<e x='&amp;'>", "</e>")
     found = resolve([("render", {"delimiters": {path: written}})]).delimiters
     assert Delimiter("pair", *written) in found.all

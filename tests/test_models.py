@@ -170,7 +170,7 @@ def test_a_model_names_its_provider(model: str | None, provider: str | None) -> 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("model", ["gpt-4.1", "claude-opus-5-5", "llama", None])
 def test_the_provider_given_wins(model: str | None, provider: str) -> None:
-    """A provider that is given is the target, whatever the name of the model says."""
+    """A provider that is passed is the target, whatever the name of the model says."""
     assert provider == facts_for(model, provider).provider
 
 
@@ -328,7 +328,7 @@ def test_any_name_is_answered(model: str) -> None:
 
 @given(st.text(), st.sampled_from(PROVIDERS))
 def test_any_name_keeps_the_provider_given(model: str, provider: str) -> None:
-    """No name of a model changes the provider that is given."""
+    """No name of a model changes the provider that is passed."""
     assert provider == facts_for(model, provider).provider
 
 
@@ -715,7 +715,7 @@ def test_a_name_that_is_near(model: str, meant: str) -> None:
 
 @pytest.mark.parametrize("model", OTHERS)
 def test_a_name_with_another_number(model: str) -> None:
-    """A name with other digits, or other words, is another model: no known name is told."""
+    """A name with other digits, or other words, is another model: no known name is reported."""
     (why,) = named(model)
     assert "register_model() adds its facts" == why.rpartition(": ")[2]
 
@@ -774,7 +774,7 @@ def test_a_deployment_has_any_name(model: str) -> None:
 
 @pytest.mark.parametrize("model", ["gpt5", "gpt-4-o", "claude-opuss-5-5"])
 def test_a_misspelt_name_with_a_provider(model: str) -> None:
-    """A name that is very near is a hint although the provider is given."""
+    """A name that is very near is a hint although the provider is passed."""
     assert [f"model {model!r}"] == [
         hint.what for hint in render(User("Hi."), model=model, provider="openai").hints
     ]
@@ -1275,7 +1275,7 @@ def test_all_facts_can_be_registered() -> None:
 
 
 def test_registering_names_the_provider() -> None:
-    """A name alone stands for the provider it was registered with, with that one's defaults."""
+    """A name alone means the provider it was registered with, with that one's defaults."""
     with register_model("house-model", provider="anthropic"):
         found = facts_for("house-model", None)
     expected = attrs.evolve(facts_for(None, "anthropic"), model="house-model", known=True)
@@ -1444,7 +1444,7 @@ def test_registered_media() -> None:
 
 
 def test_a_registered_template() -> None:
-    """A chat template is given as its text, and the facts can still be hashed."""
+    """A chat template is passed as its text, and the facts can still be hashed."""
     more: Any = {"variables": (("documents", []),)}
     template = ChatTemplate.of("{{ messages }}", **more)
     with register_model("x", provider="chat_template", template=template):
@@ -1505,7 +1505,7 @@ def test_a_pattern_that_is_wrong(pattern: Any) -> None:
     line = currentframe().f_lineno - 1
     expected = f"{__file__}:{line}: a pattern is the name of a model, not {pattern!r}"
     assert (
-        f"{expected}\n  write the name, or its beginning: register_model('my-model', ...)"
+        f"{expected}\n  write a name without a date or version: register_model('my-model', ...)"
         == str(caught.value)
     )
 
@@ -1521,7 +1521,7 @@ def test_a_provider_that_is_wrong() -> None:
 
 @pytest.mark.parametrize("provider", [None, 5, ["openai"]])
 def test_what_is_no_provider(provider: Any) -> None:
-    """What is no text is no provider, whatever it is."""
+    """A value that is not text is no provider, whatever it is."""
     with pytest.raises(TargetError) as caught:
         register_model("x", provider=provider)
     assert f"unknown provider {provider!r}" == caught.value.what

@@ -72,8 +72,8 @@ def test_stores_and_databases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
-        ('{% if plan = "pro" %}x{% endif %}', "to compare two values, write =="),
-        ("{% if a and plan = 1 %}x{% endif %}", "to compare two values, write =="),
+        ('{% if plan = "pro" %}x{% endif %}', "write == to compare two values"),
+        ("{% if a and plan = 1 %}x{% endif %}", "write == to compare two values"),
         ("{{ plan }", "a variable is {{ name }}"),
     ],
 )

@@ -87,7 +87,7 @@ def test_values_in_arguments_move_too(write: Callable[[], Node]) -> None:
 
 
 def test_values_as_titles_move_too() -> None:
-    """A title given as a value belongs to its section, not to the block around it."""
+    """A title passed as a value belongs to its section, not to the block around it."""
     with Timeline() as tree:
         Section("a", Text("x"), title=Value("T"))
         User("q")
@@ -95,7 +95,7 @@ def test_values_as_titles_move_too() -> None:
 
 
 def test_values_as_attributes_of_request_only_turns_move_too() -> None:
-    """A type and a title given as values belong to the request-only turn, in any order."""
+    """A type and a title passed as values belong to the request-only turn, in any order."""
     with Timeline() as tree:
         Ephemeral(Text("x"), title=Value("T"), type=Value("k"))
         Grounding("facts", Text("y"), title=Value("U"))
@@ -160,7 +160,7 @@ def test_an_older_entry_cannot_be_passed_on() -> None:
 
 
 def test_an_entry_of_an_outer_block_cannot_be_passed_on() -> None:
-    """What stands in a block further out stays there."""
+    """What is in a block further out stays there."""
 
     def write() -> None:
         with Timeline():
@@ -260,7 +260,7 @@ def test_a_part_is_used_any_number_of_times_in_one_tree() -> None:
     ],
 )
 def test_a_value_is_a_part_too(write: Callable[[Node], Node]) -> None:
-    """A value is used any number of times, inside of texts and beside them."""
+    """A value is used any number of times, inside of texts and next to them."""
     value = Value("v")
     assert write(value) == write(value) == write(Value("v"))
 
@@ -276,7 +276,7 @@ def test_a_turn_is_a_part_too() -> None:
 
 
 def test_include_takes_several_parts() -> None:
-    """Parts are included in the order they are given, each as often as it is given."""
+    """Parts are included in the order they are passed, each as often as it is passed."""
     a, b = Text("a"), Text("b")
     with Timeline() as tree, System():
         include(a, b, a)
@@ -284,7 +284,7 @@ def test_include_takes_several_parts() -> None:
 
 
 def test_include_of_what_was_just_written_changes_nothing() -> None:
-    """The newest entry is moved to where it is: it stands there once."""
+    """The newest entry is moved to where it is: it is there once."""
     with Timeline() as tree, System():
         include(Text("a"))
     assert [("system", ["a"])] == said(tree)
@@ -398,7 +398,7 @@ def test_include_takes_components_only(part: Any) -> None:
 
 
 def test_include_is_checked_like_writing() -> None:
-    """A part that may not stand in the block is refused where it is included, with all lines."""
+    """A part that may not be in the block is refused where it is included, with all lines."""
 
     def write() -> None:
         turn = User("q")
@@ -419,7 +419,7 @@ def test_with_appends_to_what_was_given() -> None:
 
 
 def test_with_appends_later_too() -> None:
-    """A component written earlier in the open block is filled where it stands."""
+    """A component written earlier in the open block is filled where it is."""
     with Timeline() as tree, System():
         part = Section("s", "a")
         Text("after")
@@ -488,7 +488,7 @@ def test_a_closed_block_in_an_open_one_is_not_entered_again() -> None:
 
 
 def test_an_entry_of_a_closed_block_cannot_be_changed() -> None:
-    """What stands in a closed block is frozen with it."""
+    """What is in a closed block is frozen with it."""
 
     def write() -> None:
         with System():
@@ -565,7 +565,7 @@ def test_an_exception_caught_inside_leaves_the_outer_block() -> None:
 
 
 def test_a_part_filled_later_leaves_its_place_when_its_block_raises() -> None:
-    """A component written earlier is gone when its block raises, what stands behind it stays."""
+    """A component written earlier is gone when its block raises, what is behind it stays."""
     with Timeline() as tree, System():
         part = Section("s", "a")
         Text("after")
@@ -705,7 +705,7 @@ def test_a_thread_with_a_copied_context_may_not_include() -> None:
 
 
 def test_a_thread_with_a_copied_context_may_not_open_a_block() -> None:
-    """Opening what stands in another thread's block is no way to write in it."""
+    """Opening what is in another thread's block is no way to write in it."""
 
     def write(part: Section) -> None:
         with part:
@@ -720,7 +720,7 @@ def test_a_thread_with_a_copied_context_may_not_open_a_block() -> None:
 
 
 def test_a_thread_with_a_copied_context_moves_nothing() -> None:
-    """An argument that stands in another thread's block stays there."""
+    """An argument that is in another thread's block stays there."""
     with Timeline() as tree, System():
         part = Text("a")
         error = in_thread(lambda: Section("s", part), copied=True)
@@ -879,7 +879,7 @@ def test_to_thread_builds_parts_under_detached() -> None:
 
 
 def test_a_task_that_outlives_the_block_may_not_write() -> None:
-    """A task started in a block and run after it closed is told so."""
+    """A task started in a block and run after it closed is reported so."""
 
     async def write() -> None:
         Text("x")
@@ -1205,11 +1205,13 @@ def test_a_timeline_while_a_block_is_open_is_an_error() -> None:
     error = raised(ScopeError, write)
     assert lines_of(write, 2, 1) == error.at
     assert "a Timeline cannot be written while a block is open" == error.what
-    assert "write it under `with detached():`, or in a function called outside" == error.fix
+    assert (
+        "write it under `with detached():`, or call its function outside of the block" == error.fix
+    )
 
 
 def test_a_timeline_inside_a_timeline_is_the_same_error() -> None:
-    """Also a prompt inside a prompt is told what to do."""
+    """The error of a prompt inside a prompt says what to do, too."""
 
     def write() -> None:
         with Timeline(), Timeline():
@@ -1269,7 +1271,7 @@ class Building(RuleBasedStateMachine):
     """Write a tree in blocks, calls and parts, and the same tree as nested lists.
 
     An entry of a model is a list of its kind, its id if it is a section, and its own model; behind
-    each stands whether it can still be moved (what was included cannot: it is in several places).
+    each is whether it can still be moved (what was included cannot: it is in several places).
     """
 
     def __init__(self) -> None:
@@ -1383,7 +1385,7 @@ class Building(RuleBasedStateMachine):
 
     @rule(word=words)
     def build_part(self, word: str) -> None:
-        """Build a part beside the tree."""
+        """Build a part next to the tree."""
         with detached(), Fragment() as part:
             Text(word)
         self.parts.append((part, ["fragment", [["text", word]]]))
@@ -1399,7 +1401,7 @@ class Building(RuleBasedStateMachine):
     @precondition(lambda self: self.parts)
     @rule(data=st.data(), word=words)
     def pass_part(self, data: st.DataObject, word: str) -> None:
-        """Pass a part as an argument, beside a component written there."""
+        """Pass a part as an argument, next to a component written there."""
         part, entry = data.draw(st.sampled_from(self.parts))
         id = self.name()
         self.add(["section", id, [["text", word], entry]], Section(id, Text(word), part))

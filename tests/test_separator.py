@@ -152,7 +152,7 @@ def test_xml() -> None:
 @pytest.mark.parametrize("part", [System, User, Event])
 def test_other_separators(part: Callable[..., Any], separator: Any) -> None:
     """It is spaces, or line ends."""
-    with pytest.raises(OptionError, match="a separator is spaces") as told:
+    with pytest.raises(OptionError, match="a separator is only spaces") as told:
         part("a", separator=separator)
     assert f"{__file__}:" in str(told.value)
 

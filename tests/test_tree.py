@@ -127,7 +127,7 @@ def test_being_frozen_changes_neither_equality_nor_hash(name: str) -> None:
     ],
 )
 def test_nodes_of_different_kinds_are_not_equal(one: Node, two: object) -> None:
-    """Kind, order and number of what stands in a node count."""
+    """Kind, order and number of what is in a node count."""
     assert one != two
 
 
@@ -218,7 +218,7 @@ def test_a_loaded_prompt_renders_the_same() -> None:
 
 
 def test_a_loaded_part_is_used_like_any_other() -> None:
-    """A part that was saved while it stood in an open block is a detached part once loaded."""
+    """A part that was saved while it was in an open block is a detached part once loaded."""
     with System():
         part = Section("s", "x")
         saved = pickle.dumps(part)
@@ -265,7 +265,7 @@ def test_a_node_cannot_be_changed(name: str, field: str) -> None:
 
 
 def test_content_given_as_options_is_copied() -> None:
-    """Changing a mapping or a list after it was given changes no node."""
+    """Changing a mapping or a list after it was passed changes no node."""
     metadata = {"a": 1}
     tags = ["x"]
     node = User("q", metadata=metadata, tags=tags)  # type: ignore[arg-type]
@@ -514,7 +514,7 @@ def test_every_component_is_named_as_its_author_knows_it(name: str) -> None:
 
 
 def test_a_configured_prompt_is_compared_by_its_configuration() -> None:
-    """Prompts with the same configuration are equal however it was given."""
+    """Prompts with the same configuration are equal however it was passed."""
     config = MessageTransformationConfig(format="xml")
     assert Timeline(User("q"), transformation=config) == Timeline(
         User("q"), transformation={"format": "xml"}

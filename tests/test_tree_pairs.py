@@ -127,7 +127,7 @@ def test_nodes_that_are_rewritten() -> None:
         [*same, second is user],
         rewrite(tree, lambda it: it, within=-1) is tree,
     )
-    kept = rewrite(tree, change, within=-1, kept={id(tree.content[0])})
+    kept = rewrite(tree, change, within=-1, unchanged={id(tree.content[0])})
     assert kept.content[0] is tree.content[0]
 
 

@@ -49,7 +49,7 @@ def named(path: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_only_homes_name_a_provider() -> None:
-    """What a provider is stands in its record, so no other code asks for its name."""
+    """What a provider is is in its record, so no other code asks for its name."""
     found = {
         name: named(path)
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -90,7 +90,7 @@ def test_a_provider_is_complete(provider: str) -> None:
     sides = (adapter.write, adapter.read, adapter.read_response, adapter.needs_bytes)
     assert all(map(callable, sides))
     assert not wire.event or callable(adapter.add_event)
-    assert wire.entries in adapter.read_keys.payload
+    assert wire.messages_key in adapter.read_keys.payload
     assert (PACKAGE / "providers" / wire.folder / "write.py").is_file()
 
 
@@ -107,13 +107,13 @@ def test_what_is_written_has_its_keys(provider: str) -> None:
     """The payload of a prompt has its messages where the record says, and its parts are known."""
     wire = wire_of(provider)
     payload = render(Timeline(User("Hi.")), provider=provider).payload()
-    (entry,) = payload[wire.entries]
+    (entry,) = payload[wire.messages_key]
     assert {*entry} - {"role"} <= {*wire.contents}
 
 
 @every_provider
 def test_an_unread_key_of_every_form(provider: str) -> None:
-    """A message with an unknown key is read whatever its form, and the key is told."""
+    """A message with an unknown key is read whatever its form, and the key is reported."""
     wire = wire_of(provider)
     content = {"parts": [{"text": "Hi."}]} if "parts" in wire.contents else {"content": "Hi."}
     if wire.keyed and "content" in content:

@@ -68,7 +68,7 @@ def chain() -> list[Any]:
     frame = OPENED.get()
     while frame is not None:
         found.append(frame.component)
-        frame = frame.around
+        frame = frame.enclosing
     return found[::-1]
 
 

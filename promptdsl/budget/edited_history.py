@@ -17,7 +17,7 @@ from promptdsl.messages import Block
 from promptdsl.messages.conversation_cache import ReadCache
 from promptdsl.messages.message import Message
 from promptdsl.tree.node import Node
-from promptdsl.tree.recorded import first_of, recording, remember
+from promptdsl.tree.recorded import first_of, read_cache_of, remember
 from promptdsl.tree.rewrite import copied, with_content
 from promptdsl.tree.turn_nodes import ConversationNode, RecordedNode
 
@@ -71,7 +71,7 @@ def edited_run(run: RecordedNode, key: object, edit: Edit) -> RecordedNode:
     """
 
     def fold(messages: Sequence[Message], before: EditedHistory | None) -> EditedHistory:
-        before = before or EditedHistory((), (), run._mask, recording(run).start)
+        before = before or EditedHistory((), (), run._mask, read_cache_of(run).start)
         start = len(before.items)
         if start >= len(messages):
             return before
@@ -101,7 +101,7 @@ def with_items(run: RecordedNode, items: tuple[Message, ...], known: EditedHisto
         return run
     edited = copied(run, run.content, run._mask)
     object.__setattr__(edited, "items", items)
-    object.__setattr__(edited, "known", known)
+    object.__setattr__(edited, "read_cache", known)
     return edited
 
 
@@ -109,17 +109,17 @@ def uncleared(history: ConversationNode) -> ConversationNode:
     """Return a history with its results as they were before they were cleared without a budget."""
     members = [*history.content]
     for index, member in enumerate(members):
-        known = recording(member) if isinstance(member, RecordedNode) else None
+        known = read_cache_of(member) if isinstance(member, RecordedNode) else None
         if isinstance(known, EditedHistory) and known.made_of is not None:
             members[index] = run = copied(member, member.content, member._mask)
             object.__setattr__(run, "items", known.messages)
-            object.__setattr__(run, "known", known.made_of)
+            object.__setattr__(run, "read_cache", known.made_of)
     return with_content(history, tuple(members))
 
 
 def as_recorded(run: RecordedNode) -> Sequence[Message]:
     """Return the messages of a run before their results were cut or cleared."""
-    known = recording(run)
+    known = read_cache_of(run)
     items: Sequence[Message] = run.items
     if isinstance(known, EditedHistory):
         known = known.made_of if isinstance(known.made_of, EditedHistory) else known

@@ -32,7 +32,7 @@ from promptdsl.messages.message import Message
 from promptdsl.tokens.payloads import message_tokens
 from promptdsl.tree.masks import COMPACTED, OPAQUE, SYSTEM, TURN, bits
 from promptdsl.tree.node import Child, Node, make, walk
-from promptdsl.tree.recorded import cut, first_of, recording, remember
+from promptdsl.tree.recorded import cut, first_of, read_cache_of, remember
 from promptdsl.tree.rewrite import (
     clears_early,
     edits_results,
@@ -137,7 +137,7 @@ def _cut_results(old: Message, new: Message) -> int:
 
 def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
     """Yield each message of a run whose results are cut, before and after."""
-    known, first, items = recording(run), first_of(run), run.items
+    known, first, items = read_cache_of(run), first_of(run), run.items
     if isinstance(known, EditedHistory) and known.made_of is not None:
         # A cleared result is no cut result.
         before = known.messages[first : first + len(items)]
@@ -240,7 +240,7 @@ def _from_compaction(node: ConversationNode, wire: Wire) -> ConversationNode:
     head = (cut(first, 0, leading),) if leading and isinstance(first, RecordedNode) else ()
     kept = cut(run, index)
     object.__setattr__(kept, "items", rest.items[: len(kept.items)])
-    object.__setattr__(kept, "known", rest)
+    object.__setattr__(kept, "read_cache", rest)
     return with_content(node, (*head, kept, *node.content[number + 1 :]))
 
 
@@ -264,7 +264,7 @@ def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, ReadCache]
     for number in range(len(node.content) - 1, -1, -1):
         run = node.content[number]
         if isinstance(run, RecordedNode) and run._mask & COMPACTED == COMPACTED:
-            find = partial(_find, wire=wire, start=recording(run).start)
+            find = partial(_find, wire=wire, start=read_cache_of(run).start)
             newest = remember(run, ("compaction", wire.provider_format), find)
             index = newest.index - first_of(run)
             if newest.rest is not None and index >= 0:
@@ -345,7 +345,7 @@ def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode,
         return _limited_turn(node, measuring(), cuts) if id(node) in turns else node
 
     # A section may be a turn of its own and a part of another turn: turns are not walked into.
-    return rewrite(root, limit_turn, within=OPAQUE, kept=turns), tuple(cuts)
+    return rewrite(root, limit_turn, within=OPAQUE, unchanged=turns), tuple(cuts)
 
 
 def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:

@@ -35,7 +35,7 @@ from promptdsl.tokens.payloads import block_tokens
 from promptdsl.tree.masks import TEXT, bits
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import JsonNode, TableNode, TextNode, VerbatimNode
-from promptdsl.tree.recorded import recording
+from promptdsl.tree.recorded import read_cache_of
 from promptdsl.tree.rewrite import replace, with_content
 from promptdsl.tree.turn_nodes import ClearResults, ConversationNode, RecordedNode
 
@@ -447,7 +447,7 @@ class Clearing:
             if isinstance(member, RecordedNode):
                 stop = max(min(clear_before, end), begin)
                 items = (*self.cleared[begin:stop], *member.items[stop - begin :])
-                old = recording(member)
+                old = read_cache_of(member)
                 known = EditedHistory(member.items, items, old.mask, member.start, made_of=old)
                 members.append(with_items(member, items, known))
             else:

@@ -1,5 +1,6 @@
 """The components that authors write, one file per family.
 
-A component joins the block that is open, and is frozen at its first use. Its life is described in
-``block``; ``scope`` knows the open blocks, ``arguments`` and ``options`` read the call.
+A new component joins the open block, and it is frozen at its first use. Read ``block`` first, which
+describes this life, then ``scope``, which has the open blocks. ``arguments`` and ``options`` read
+the arguments of a call.
 """

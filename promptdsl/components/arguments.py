@@ -1,7 +1,8 @@
-"""The arguments of a component: they become its content, and leave the block they were written in.
+"""The arguments of a component become its content.
 
-Begin with :func:`gather`, which makes the content; :func:`inline` makes the pieces of one text.
-:func:`adopt` moves components out of the open block.
+Begin with :func:`gather`, which makes the content; :func:`inline` makes the pieces of one text. A
+component that is an argument has joined the open block before its parent: :func:`adopt` removes it
+from there. The functions at the end make the errors.
 """
 
 import json
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
-from promptdsl.components.replacements import placed
+from promptdsl.components.replacements import with_replacements
 from promptdsl.components.scope import check_owner, freeze, innermost, is_text, is_unused
 from promptdsl.foundation.author_text import Notice, Trusted
 from promptdsl.foundation.errors import ContentError, PromptError, ScopeError, with_article
@@ -45,7 +46,7 @@ UNFINISHED_OR_TEXT = PLACED_OR_OPEN | UNWRITTEN | TEXT
 
 
 class Interpolation(Protocol):
-    """An inserted value of a t-string (``string.templatelib.Interpolation``)."""
+    """A value that is inserted in a t-string (``string.templatelib.Interpolation``)."""
 
     value: object
     conversion: str | None
@@ -53,11 +54,11 @@ class Interpolation(Protocol):
 
 
 class TString(Protocol):
-    """A t-string (``string.templatelib.Template``), recognised by its attributes."""
+    """A t-string (``string.templatelib.Template``), which is recognised by its attributes."""
 
     @property
     def strings(self) -> tuple[str, ...]:
-        """The author's texts, one more than the inserted values between them."""
+        """The author's texts before, between and after the inserted values."""
         ...
 
     @property
@@ -67,16 +68,16 @@ class TString(Protocol):
 
 
 def nothing_written(component: Node) -> ContentError:
-    """Return the error for a component written without content and without a block."""
+    """Return the error for a component that has no content, and whose block was never opened."""
     name, id = label(component), component.options.id
     fix = f'give it content: {name}("...")'
     if component._mask & UNWRITTEN:
         fix = f"give it content, or open it: with {name}(...):"
     if isinstance(component, ComponentNode):
-        fix = f"{name} yields where content goes: open it by with {name}(...):, or return its parts"
+        fix = f"its function yields, so open it: with {name}(...):, or let it return its parts"
     if id is not None and name in _BY_ID:
         way, content = f'{name}("{id_for(id)}"', '"..."'
-        if id_for(id) != id:  # it was meant as the content
+        if id_for(id) != id:  # several words: the author meant the content
             content = json.dumps(id[:60], ensure_ascii=False)
         fix = f"its first argument is the id: write {way}, {content}), or open it: with {way}):"
     what = f"this {name} was written with no content and no block"
@@ -88,7 +89,10 @@ _BY_ID = ("Grounding", "Section")
 
 
 def id_for(text: str) -> str:
-    """Return an id for a text that was meant as content: its first word, in lower case."""
+    """Return an id made from a text that was meant as content: its first word, in lower case.
+
+    A text of one word is returned unchanged.
+    """
     if len(text.split()) < 2:
         return text
     word = re.search(r"[A-Za-z_][A-Za-z0-9_-]*", text)
@@ -96,48 +100,52 @@ def id_for(text: str) -> str:
 
 
 def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
-    """Return the content of a component; neighbouring strings, numbers and values are one text."""
+    """Return the content of a component; neighbouring strings, numbers and values are one text.
+
+    ``None`` and ``False`` are skipped. Raises :class:`ContentError` for an argument that cannot be
+    content, and the errors of :func:`adopt`.
+    """
     first = args[0]
     if type(first) is str:
         if len(args) == 1:
             return (first,)
     else:
-        # The common case: all arguments are finished parts, and none is text.
+        # A frequent case: all arguments are finished nodes, and none is text.
         nodes = [
             arg for arg in args if isinstance(arg, Node) and not arg._mask & UNFINISHED_OR_TEXT
         ]
         if len(nodes) == len(args):
-            return placed(nodes)
-    several = len(args) > 1
+            return with_replacements(nodes)
+    has_several_args = len(args) > 1
     content: list[Child] = []
-    run: list[Inline] = []
+    text_pieces: list[Inline] = []
     to_adopt: list[Node] = []
     values: list[Node] = []
     for arg in args:
         if type(arg) is str:
-            run.append(arg)
+            text_pieces.append(arg)
         elif isinstance(arg, Node):
             to_adopt.append(arg)
             if isinstance(arg, ValueNode):
-                run.append(arg)
+                text_pieces.append(arg)
                 values.append(arg)
                 continue
-            _end_run(component, run, content, several=several)
+            _end_text(component, text_pieces, content, has_several_args=has_several_args)
             content.append(arg)
         elif type(arg) is Notice:
-            _end_run(component, run, content, several=several)
+            _end_text(component, text_pieces, content, has_several_args=has_several_args)
             content.append(make(TextNode, (str.__str__(arg),), mask=TEXT_BITS, at=component))
         elif is_data(arg):
-            _end_run(component, run, content, several=several)
-            content.append(block_part(arg, component))
+            _end_text(component, text_pieces, content, has_several_args=has_several_args)
+            content.append(node_of_block(arg, component))
         elif arg is not None and arg is not False:
-            run.extend(inline(arg, component))
+            text_pieces.extend(inline(arg, component))
             to_adopt += volatile_in((arg,))
-    _end_run(component, run, content, several=several)
+    _end_text(component, text_pieces, content, has_several_args=has_several_args)
     adopt(component, to_adopt)
     for value in values:
         freeze(value)
-    return placed(content)
+    return with_replacements(content)
 
 
 def is_data(value: object) -> TypeGuard[AnyBlock | Mapping[object, object]]:
@@ -145,8 +153,8 @@ def is_data(value: object) -> TypeGuard[AnyBlock | Mapping[object, object]]:
     return isinstance(value, AnyBlock) or is_mapping(value)
 
 
-def block_part(data: AnyBlock | Mapping[object, object], component: Node) -> Node:
-    """Return the node of a content block, or of its dictionary, that is an argument."""
+def node_of_block(data: AnyBlock | Mapping[object, object], component: Node) -> Node:
+    """Return the node of an argument that is a content block, or the dictionary of a block."""
     if is_mapping(data) and (not is_text(data.get("type")) or data["type"] == "function"):
         raise refused(data, component)
     from promptdsl.components.blocks import block_node
@@ -154,20 +162,26 @@ def block_part(data: AnyBlock | Mapping[object, object], component: Node) -> Nod
     return block_node(data, component)
 
 
-def _end_run(component: Node, run: list[Inline], content: list[Child], *, several: bool) -> None:
-    """Move a run of strings and values into the content, as one text."""
-    if not run:
+def _end_text(
+    component: Node, text_pieces: list[Inline], content: list[Child], *, has_several_args: bool
+) -> None:
+    """Move neighbouring strings and values into the content, as one text."""
+    if not text_pieces:
         return
-    parts, mask = joined_text(run, several=several)
-    if len(parts) > 1:
-        content.append(make(TextNode, parts, mask=mask, at=component))
+    pieces, mask = joined_text(text_pieces, has_several_args=has_several_args)
+    if len(pieces) > 1:
+        content.append(make(TextNode, pieces, mask=mask, at=component))
     else:
-        content += parts
-    run.clear()
+        content += pieces
+    text_pieces.clear()
 
 
 def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
-    """Return the content of a list; each argument that is not a component becomes an item."""
+    """Return the content of a list: each text and each value among the arguments becomes an item.
+
+    Other components are not changed: the renderer writes each of them as an item. The errors are
+    those of :func:`gather`.
+    """
     content: list[Node] = []
     to_adopt: list[Node] = []
     for arg in args:
@@ -179,45 +193,48 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(_item_of(tuple(inline(arg, component)), component))
             to_adopt += volatile_in((arg,))
     adopt(component, (*content, *to_adopt))
-    for index, part in enumerate(content):
-        if isinstance(part, ValueNode):
-            content[index] = _item_of((freeze(part),), component)
+    for index, node in enumerate(content):
+        if isinstance(node, ValueNode):
+            content[index] = _item_of((freeze(node),), component)
     return content
 
 
-def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
-    mask = ITEM_BITS if any(parts) else ITEM_BITS | OPAQUE
-    if len(parts) != 1:
-        parts = (make(TextNode, parts, mask=TEXT_BITS, at=component),)
-    return make(ItemNode, parts, mask=mask, at=component, done=None)
+def _item_of(children: tuple[Child, ...], component: Node) -> ItemNode:
+    mask = ITEM_BITS if any(children) else ITEM_BITS | OPAQUE
+    if len(children) != 1:
+        children = (make(TextNode, children, mask=TEXT_BITS, at=component),)
+    return make(ItemNode, children, mask=mask, at=component, done=None)
 
 
-def joined_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, ...], int]:
+def joined_text(
+    text_pieces: Sequence[Inline], *, has_several_args: bool
+) -> tuple[tuple[Inline, ...], int]:
     """Return the pieces of a text, with neighbouring strings joined, and the mask of the text.
 
-    If sentences of ``several`` arguments touch, with no white space between them, the strings are
-    not joined, and a hint reports it. Trusted text does not count.
+    ``has_several_args`` is whether the pieces are from several arguments. If two of their sentences
+    touch, with no white space between them, the author may have forgotten a space. Then the strings
+    are not joined, and the mask has the bits for a hint. Trusted text is not looked at.
     """
-    parts: list[Inline] = []
+    joined_pieces: list[Inline] = []
     strings: list[str] = []
     before = ""
-    for part in run:
-        if isinstance(part, str):
-            text = part
+    for piece in text_pieces:
+        if isinstance(piece, str):
+            text = piece
             strings.append(text)
         else:
-            text = "" if isinstance(part, TrustedTextNode) else part.text
+            text = "" if isinstance(piece, TrustedTextNode) else piece.text
             if strings:
-                parts.append("".join(strings))
+                joined_pieces.append("".join(strings))
                 strings.clear()
-            parts.append(part)
-        if several and before[-1:] in _SENTENCE_ENDS and sentences_touch(before, text):
-            return tuple(run), TEXT_BITS | OPAQUE | HINTED
+            joined_pieces.append(piece)
+        if has_several_args and before[-1:] in _SENTENCE_ENDS and sentences_touch(before, text):
+            return tuple(text_pieces), TEXT_BITS | OPAQUE | HINTED
         before = text
     if strings:
-        parts.append("".join(strings))
-    mask = TEXT_BITS if any(parts) else TEXT_BITS | OPAQUE
-    return tuple(parts), mask
+        joined_pieces.append("".join(strings))
+    mask = TEXT_BITS if any(joined_pieces) else TEXT_BITS | OPAQUE
+    return tuple(joined_pieces), mask
 
 
 _STOPS, _CLOSINGS = ".!?:\u2026", ")]\"'*_`\u201d\u2019\u00bb"
@@ -231,9 +248,9 @@ _LONGEST_WORD = 80
 def sentences_touch(before: str, after: str) -> bool:
     """Return whether a sentence ends at the end of one text, and the next text begins another.
 
-    The first text ends in a word and a full stop or the like. A word with a dot, a slash or an at
-    sign in it does not count: it is a name or an address. The next text begins with a letter that
-    is not in lower case, and has more than one word.
+    The first text ends in a word, and a full stop or a similar sign. A word that contains a dot, a
+    slash or an at sign does not count, because it is a name or an address. The next text begins
+    with a letter that is not in lower case. It has more than one word, or it ends like a sentence.
     """
     first = after[:1]
     is_sentence = after[-1:] in _SENTENCE_ENDS or len(after.split(None, 1)) > 1
@@ -243,14 +260,17 @@ def sentences_touch(before: str, after: str) -> bool:
 
 
 def inline(arg: object, component: Node) -> list[Inline]:
-    """Return the pieces of text of an argument, or raise :class:`ContentError`."""
+    """Return an argument as pieces of a text.
+
+    Raises :class:`ContentError` for an argument that is not a string, a number or a t-string.
+    """
     if type(arg) is Trusted:
         return [make(TrustedTextNode, mask=TEXT_BITS, at=component, text=str.__str__(arg))]
     if isinstance(arg, str) or is_number(arg):
         return [text_in(component, arg)]
     if not _is_t_string(arg):
         raise refused(arg, component)
-    return _t_string_parts(arg, component)
+    return _t_string_pieces(arg, component)
 
 
 def _is_t_string(value: object) -> TypeGuard[TString]:
@@ -259,41 +279,41 @@ def _is_t_string(value: object) -> TypeGuard[TString]:
     return both and not isinstance(value, str)
 
 
-def _t_string_parts(t_string: TString, component: Node) -> list[Inline]:
+def _t_string_pieces(t_string: TString, component: Node) -> list[Inline]:
     """Return the pieces of a t-string; a t-string inserted in it is replaced by its pieces."""
-    parts: list[Inline] = []
-    waiting = _pieces_reversed(t_string)
-    while waiting:
-        piece = waiting.pop()
+    pieces: list[Inline] = []
+    piece_stack = _pieces_reversed(t_string)
+    while piece_stack:
+        piece = piece_stack.pop()
         if isinstance(piece, str):
-            parts.append(piece)
+            pieces.append(piece)
             continue
         value = piece.value
         plain = not piece.conversion and not piece.format_spec
         if plain and _is_t_string(value):
-            waiting += _pieces_reversed(value)
+            piece_stack += _pieces_reversed(value)
         elif plain and type(value) is Trusted:
-            parts += inline(value, component)
+            pieces += inline(value, component)
         else:
-            parts.append(_inserted_value(piece, component))
-    return parts or [""]
+            pieces.append(_inserted_value(piece, component))
+    return pieces or [""]
 
 
 def volatile_in(args: Iterable[object]) -> list[Node]:
     """Return the volatile values in the t-strings among arguments, at any depth."""
     nodes: list[Node] = []
-    waiting = [*args]
-    while waiting:
-        value = waiting.pop()
+    value_stack = [*args]
+    while value_stack:
+        value = value_stack.pop()
         if isinstance(value, VolatileNode):
             nodes.append(value)
         elif not isinstance(value, str | Node) and _is_t_string(value):
-            waiting += [getattr(inserted, "value", None) for inserted in value.interpolations]
+            value_stack += [getattr(inserted, "value", None) for inserted in value.interpolations]
     return nodes
 
 
 def _pieces_reversed(t_string: TString) -> list[str | Interpolation]:
-    """Return the author's texts and the inserted values of a t-string, the last one first."""
+    """Return the author's texts and the inserted values of a t-string, the last piece first."""
     pieces: list[str | Interpolation] = []
     for index, text in enumerate(t_string.strings):
         if text:
@@ -306,27 +326,27 @@ _CONVERSIONS: Mapping[str, Callable[[object], str]] = {"r": repr, "s": str, "a":
 
 
 def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
-    """Return the node of a value that is inserted in a t-string, converted and formatted."""
-    value = interpolation.value
-    # The code in its braces, without the blanks around it.
+    """Return the node of a value in a t-string, after its conversion and its format."""
+    inserted = interpolation.value
+    # The code in the braces, without the blanks around it, is the label of the value.
     expression: str | None = (getattr(interpolation, "expression", None) or "").strip() or None
-    if isinstance(value, VolatileNode):
-        text = text_of(_formatted(value.plain, interpolation, expression, component))
-        return make(VolatileNode, mask=TEXT_BITS, at=value, text=text, label=value.label)
-    if isinstance(value, Node):
+    if isinstance(inserted, VolatileNode):
+        text = text_of(_formatted(inserted.plain, interpolation, expression, component))
+        return make(VolatileNode, mask=TEXT_BITS, at=inserted, text=text, label=inserted.label)
+    if isinstance(inserted, Node):
         raise ContentError(
-            f"{named_label(value)} cannot be inside a t-string",
-            fix="pass it as an argument of its own",
-            at=(component.source, value.source),
+            f"{named_label(inserted)} cannot be inside a t-string",
+            fix="pass it as a separate argument",
+            at=(component.source, inserted.source),
         )
-    value = _formatted(value, interpolation, expression, component)
-    return value_node(value, component, expression)
+    inserted = _formatted(inserted, interpolation, expression, component)
+    return value_node(inserted, component, expression)
 
 
 def _formatted(
     value: object, interpolation: Interpolation, expression: str | None, component: Node
 ) -> object:
-    """Return a value as the conversion and the format in its braces write it."""
+    """Return a value after the conversion (``!r``) and the format (``:.2f``) in its braces."""
     try:
         if interpolation.conversion:
             value = _CONVERSIONS[interpolation.conversion](value)
@@ -335,20 +355,23 @@ def _formatted(
     except (TypeError, ValueError) as error:
         raise ContentError(
             f"{expression or 'a value'} cannot be formatted like this: {error}",
-            fix="correct the part after the colon or the exclamation mark",
+            fix="correct what follows the colon or the exclamation mark in its braces",
             at=(component.source,),
         ) from None
     return value
 
 
 def value_node(value: object, component: Node, label: str | None = None) -> ValueNode:
-    """Return the node of a value; :class:`ContentError` for a value without a text."""
+    """Return the node of a value; raises :class:`ContentError` for a value without a text."""
     text = text_in(component, value)
     return make(ValueNode, mask=TEXT_BITS, at=component, text=text, label=label)
 
 
 def text_in(component: Node, value: object) -> str:
-    """Return the text of a value in a component; an error has the line of the component."""
+    """Return the text of a value in a component.
+
+    Raises :class:`ContentError`, with the line of the component, for a value without a text.
+    """
     try:
         return text_of(value)
     except ContentError as error:
@@ -356,9 +379,10 @@ def text_in(component: Node, value: object) -> str:
 
 
 def adopt(component: Node, arguments: Iterable[object]) -> None:
-    """Take the components that are arguments of another one out of the open block.
+    """Remove components that are arguments of another component from the open block.
 
-    They joined the block when they were written, just before their parent.
+    They joined the block when they were written, just before their parent, so they are its last
+    children. Raises :class:`ScopeError` for a component that is somewhere else, or not finished.
     """
     moving: dict[int, Node] = {}
     for arg in arguments:
@@ -369,29 +393,30 @@ def adopt(component: Node, arguments: Iterable[object]) -> None:
     if not moving:
         return
     top = innermost()
-    written: list[Child] | tuple[Child, ...] = ()
+    siblings: list[Child] | tuple[Child, ...] = ()
     if top is not None and top.component is not None:
         check_owner(component, top)
-        written = top.component.content
-    newest = {*map(id, written[-len(moving) :])}
-    if not isinstance(written, list) or newest != moving.keys():
+        siblings = top.component.content
+    newest = {*map(id, siblings[-len(moving) :])}
+    if not isinstance(siblings, list) or newest != moving.keys():
         arg = next(iter(moving.values()))
         raise ScopeError(
-            f"this {label(arg)} is already written elsewhere in a block",
+            f"this {label(arg)} already belongs to the block in which it was written",
             fix="write it in the argument list itself, or build it under `with detached():`",
             at=(component.source, arg.source),
         )
-    del written[-len(moving) :]
+    del siblings[-len(moving) :]
     for arg in moving.values():
         arg._mask &= ~PLACED
 
 
-def adopt_values(component: Node, values: list[VolatileNode], *others: object) -> None:
-    """Take the volatile values in the data of a component out of the open block; freeze them.
+def adopt_values(component: Node, values: list[VolatileNode], *other_arguments: object) -> None:
+    """Remove the volatile values in the data of a component from the open block; freeze them.
 
-    ``others`` are the other arguments, which may be between them in the block.
+    ``other_arguments`` are the component's other arguments. They are removed in the same step,
+    because they may be between the values in the block.
     """
-    adopt(component, (*values, *others))
+    adopt(component, (*values, *other_arguments))
     for value in values:
         freeze(value)
 
@@ -408,24 +433,28 @@ def value_text(value: object) -> str:
 def volatile_leaf(
     values: list[VolatileNode], labels: dict[tuple[object, ...], str], *group: str
 ) -> Callable[[object, Around, object], object]:
-    """Return a function for the values in data: it returns the plain value of a volatile one.
+    """Return a function that replaces each volatile value in data by its plain value.
 
-    It adds the volatile value to ``values``, and its label to ``labels``, by its path in the data.
-    Paths begin with ``group``.
+    The function adds the volatile value to ``values``. It adds the label to ``labels``, with the
+    path of the value in the data as the key. Paths begin with ``group``.
     """
 
-    def leaf(item: object, around: Around, key: object) -> object:
+    def leaf(item: object, enclosing: Around, key: object) -> object:
         if not isinstance(item, VolatileNode):
-            return json_leaf(item, around, key)
+            return json_leaf(item, enclosing, key)
         values.append(item)
-        labels[*group, *around.values(), key] = item.label or ""
-        return json_leaf(item.plain, around, key)
+        labels[*group, *enclosing.values(), key] = item.label or ""
+        return json_leaf(item.plain, enclosing, key)
 
     return leaf
 
 
 def check_finished(arg: Node, component: Node) -> None:
-    """Raise an error if an argument is still open, failed, or has no content."""
+    """Raise an error if an argument is not finished.
+
+    It is a :class:`ScopeError` if its block is still open or ended in an error, and a
+    :class:`ContentError` if it has no content.
+    """
     if arg._mask & FAILED == FAILED:
         raise ScopeError(
             f"an error ended the block of this {label(arg)}, so it is not finished",
@@ -449,7 +478,7 @@ def check_finished(arg: Node, component: Node) -> None:
 
 
 def refused(arg: object, component: Node) -> PromptError:
-    """Return the error for an argument that is not content, with the advice for its type."""
+    """Return the error for an argument that cannot be content, with the advice for its type."""
     from promptdsl.components.blocks import provider_part
     from promptdsl.components.options import left_out
     from promptdsl.foundation.remedies import content_remedy
@@ -457,8 +486,8 @@ def refused(arg: object, component: Node) -> PromptError:
     if arg is LEFT_OUT:
         return left_out(component)
     description = named_type(arg)
-    if part := provider_part(arg):
-        description, fix = part
+    if payload_part := provider_part(arg):
+        description, fix = payload_part
     elif isinstance(arg, Message):
         fix = "write a recorded message in a History, directly in the Timeline: History([message])"
     elif isinstance(arg, AnyBlock):
@@ -472,7 +501,7 @@ def refused(arg: object, component: Node) -> PromptError:
 
 
 def named_type(arg: object) -> str:
-    """Return the type of an author's argument with its article, for an error."""
+    """Return the type of an argument with its article, for an error: ``a list``."""
     if arg is None or isinstance(arg, bool):
         return repr(arg)
     kind = kind_of(arg)

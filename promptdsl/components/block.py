@@ -1,6 +1,7 @@
 """The life of a component with children: arguments, options, ``with`` block, and freezing.
 
-The types of a component's content, for type checkers, come first.
+Read the comment "The life of a component" first, then :class:`Container` and the functions after
+it. The types before them are only for type checkers.
 """
 
 from collections.abc import Mapping
@@ -15,8 +16,8 @@ from promptdsl.components.scope import (
     freeze,
     getframe,
     innermost,
+    join_open_block,
     leave,
-    location,
     misplaced,
     retract,
     set_innermost,
@@ -48,9 +49,10 @@ if TYPE_CHECKING:
 
 # The types of a component's content, for type checkers: they find errors before the code runs.
 #
-# The ``_placement`` of a node is where it may be in a prompt. Each type below lists the placements
-# that a component takes. A plain :class:`Node` may have any placement, and so may a ``Fragment`` or
-# a component of an author. Such a part is checked when it is written, by ``_forbids`` of a class.
+# The ``_placement`` of a node says where it may be in a prompt. Each type below lists the
+# placements that a component takes. A plain :class:`Node`, a ``Fragment`` and a component of an
+# author may be anywhere for a type checker. They are checked when they are written, by ``_forbids``
+# of the component around them.
 
 P_co = TypeVar("P_co", bound=str, covariant=True)
 
@@ -72,96 +74,97 @@ InlineContent: TypeAlias = "_Words | Placed[Literal['value']]"
 """A piece of a text."""
 
 ListContent: TypeAlias = "_Words | Placed[Literal['value', 'text', 'item']] | _Nothing"
-"""A list holds items, and text that becomes an item."""
+"""The content of a list: items, and text that becomes an item."""
 
 ItemContent: TypeAlias = "_Words | Placed[Literal['value', 'text']] | _Data"
-"""An item and a side of an example hold text and parts of text, and not ``None``."""
+"""The content of an item, and of a side of an example: text and parts of text, not ``None``."""
 
 TextContent: TypeAlias = "_Words | Placed[Literal['value', 'text']] | _Data | _Nothing"
-"""A quote, a limit and an event block hold text and parts of text."""
+"""The content of a quote, a limit and an event block: text and parts of text."""
 
 SystemContent: TypeAlias = "_Words | Placed[Literal['value', 'text', 'section']] | _Data | _Nothing"
-"""A system turn holds text and sections."""
+"""The content of a system turn: text and sections."""
 
 PartContent: TypeAlias = (
     "_Words | Placed[Literal['value', 'text', 'section', 'media']] | _Data | _Nothing"
 )
-"""A section, a result and grounding hold text, sections and media."""
+"""The content of a section, a tool result and a grounding: text, sections and media."""
 
 UserContent: TypeAlias = (
     "_Words | Placed[Literal['value', 'text', 'section', 'media', 'result']] | _Data | _Nothing"
 )
-"""A turn of the user holds tool results, too."""
+"""The content of a user turn: also tool results."""
 
 AssistantContent: TypeAlias = (
     "_Words | Placed[Literal['value', 'text', 'section', 'media', 'call']] | _Data | _Nothing"
 )
-"""A turn of the model holds tool calls and reasoning, too."""
+"""The content of an assistant turn: also tool calls and reasoning."""
 
 EventContent: TypeAlias = (
     "_Words | Placed[Literal['value', 'text', 'section', 'media', 'event']] | _Data | _Nothing"
 )
-"""An event holds event blocks, too."""
+"""The content of an event: also event blocks."""
 
 TimelineContent: TypeAlias = "Placed[Literal['turn', 'section']] | _Nothing"
-"""A prompt holds turns, tools, histories and sections, and no loose text."""
+"""The content of a prompt: turns, tools, histories and sections, no text outside of them."""
 
 Content: TypeAlias = "_Words | Placed[str] | _Data | _Nothing"
-"""A fragment, a group or a format holds anything that the component around it may hold."""
+"""The content of a fragment, a group or a format: anything that the component around it holds."""
 
 
 # The life of a component with children: arguments, options, ``with`` block, and freezing.
 #
-# A component has the slots of its node. Its life, in order:
+# A component has the slots of its node. It lives in five steps:
 #
-# 1. *begin*: a call makes its options and its content from the arguments. Components among the
-#    arguments joined the open block when they were written; ``adopt`` moves them into the content,
-#    and ``retract`` removes them if the call fails.
-# 2. *join*: the component is appended to the open block. ``put`` does the same for a finished node.
-# 3. *enter*: ``with`` makes its content a list. Now it is the open block, and others join it.
+# 1. *begin*: the call of its class makes its options and its content from the arguments. Components
+#    among the arguments joined the open block when they were written. ``adopt`` moves them into the
+#    content. If the call fails, ``retract`` removes them.
+# 2. *join*: the component is appended to the open block. ``put`` does this for a finished node.
+# 3. *enter*: ``with`` makes its content a list. Now it is the open block, and new components join
+#    it.
 # 4. *leave*: the block closes, and the component is sealed. If an error ended the block, the
-#    component *fails*: it is removed from its parent.
+#    component *fails* instead: it is removed from its parent.
 # 5. *seal*: its children are checked and frozen. A frozen component has another class, which
-#    refuses every change. ``finish`` freezes a component without a parent.
+#    refuses every change. ``finish`` freezes a component that has no parent.
 #
 # The functions below are in this order: ``begin``, ``seal``, ``finish``, and the advice of errors.
-# A component of an author begins in ``ComponentFunction.__call__`` (``custom.py``). *enter* is
-# ``scope.enter``.
+# ``scope.py`` has *join*, *enter* and the cases of *leave* that end in an error. A component of an
+# author begins in ``ComponentFunction.__call__`` (``custom.py``).
 
 ROOTED = masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED | masks.TOOL
-"""The bits of nodes that are only children of a timeline, never inside a turn."""
+"""The bits of nodes that may be children of a timeline, but never be inside a turn."""
 
 NEXT_TO_TURNS = "write it next to the turns, directly in the Timeline"
 """The advice for a tool or an output that is written inside a turn."""
 
 PART_FORBIDS = ROOTED | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK
-"""The bits of nodes that are never inside a part of a turn, such as a section."""
+"""The bits of nodes that may never be inside a part of a turn, such as a section."""
 
 TEXT_FORBIDS = PART_FORBIDS | masks.SECTION | masks.MEDIA | masks.MEDIA << masks.SHIFT | masks.CACHE
-"""The bits of nodes that are never inside a part that is one text."""
+"""The bits of nodes that may never be inside a part that is one text, such as a list."""
 
 UNFINISHED = OPEN | UNWRITTEN
 FINISHED = ~UNFINISHED
 
 
 class Container(Component):
-    """A component with children, which are arguments or are written in its ``with`` block."""
+    """A component whose children are its arguments, and what is written in its ``with`` block."""
 
     __slots__ = ()
     _forbids: ClassVar[int] = 0
-    """The bits that no child may have: surface bits of the child, or deep bits inside it."""
-    _inspects: ClassVar[int] = masks.NAMED
-    """The bits of children for which ``_inspect`` is called; ids have to be unique."""
-    _shows: ClassVar[int] = DEEP
-    """The bits that it gets from its children: a fragment gets their surface bits, too."""
-    _stops: ClassVar[int] = 0
-    """All bits for which its children are checked when it is sealed."""
+    """The bits that no child may have in its mask."""
+    _inspected_bits: ClassVar[int] = masks.NAMED
+    """The bits of children that ``_inspect`` has to check; children with ids are always checked."""
+    _inherited_bits: ClassVar[int] = DEEP
+    """The bits that its mask gets from its children. A fragment gets their surface bits, too."""
+    _checked_bits: ClassVar[int] = 0
+    """The bits of children that need a check when it is sealed; without them, none is checked."""
 
     _gather = staticmethod(gather)
-    """The function that makes content of its arguments."""
+    """The function that makes its content from its arguments."""
 
     if TYPE_CHECKING:
-        # For type checkers: ``with`` returns the component itself.
+        # This says to type checkers that ``with`` returns the component itself.
         def __enter__(self) -> Self: ...
 
     else:
@@ -169,13 +172,13 @@ class Container(Component):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls._shows = SURFACE | DEEP if issubclass(cls, FragmentNode) else DEEP
-        cls._stops = cls._forbids | cls._inspects | UNWRITTEN | OPEN
+        cls._inherited_bits = SURFACE | DEEP if issubclass(cls, FragmentNode) else DEEP
+        cls._checked_bits = cls._forbids | cls._inspected_bits | UNWRITTEN | OPEN
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Close the block: its children become nodes. After an error, the component is removed."""
         top = innermost()
-        # In a copied context the block may have been closed and used before: then it stays.
+        # In a copied context the block may be closed already, and its component frozen.
         if (
             kind is not None
             or top is None
@@ -188,22 +191,25 @@ class Container(Component):
                 end_traceback(problem)
                 raise
             return
-        set_innermost(top.around)
-        kept = self._mask & FINISHED | CLOSED
+        set_innermost(top.enclosing)
+        own_bits = self._mask & FINISHED | CLOSED
         if not self.content:
-            # OPAQUE without UNWRITTEN: all its arguments were nothing, such as None.
-            kept |= OPAQUE
+            # OPAQUE without UNWRITTEN: it had arguments, but all were skipped, such as None.
+            own_bits |= OPAQUE
             if self._mask & (OPAQUE | UNWRITTEN) != OPAQUE:
-                kept |= UNWRITTEN
+                own_bits |= UNWRITTEN
         try:
-            seal(self, tuple(self.content), kept)
+            seal(self, tuple(self.content), own_bits)
         except PromptError as problem:
-            fail(self, top.around)
+            fail(self, top.enclosing)
             end_traceback(problem)
             raise
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
-        """Return the children, checked; called if their mask has a bit of ``_inspects``."""
+        """Check the children and return them; ``mask`` is all their bits.
+
+        It is called if a child has a bit of ``_checked_bits``.
+        """
         return content
 
 
@@ -217,8 +223,11 @@ def begin(
 ) -> None:
     """Fill a new component from its arguments and options, and put it into the open block.
 
-    Its fields are set before. ``id`` is the first argument of a component that begins with an id.
-    Its line is ``at``; by default the author's line, two calls up.
+    The caller has set its fields. ``id`` is the first argument of a component that takes an id
+    first. ``at`` is its line, by default the line of the author, two calls up.
+
+    Raises a :class:`PromptError` for a bad argument or option. Then the components among the
+    arguments are removed from the open block, too.
     """
     if at is None:
         frame = getframe(2)
@@ -238,7 +247,7 @@ def begin(
             seal(component, content, component._mask & ~UNWRITTEN)
             if not component.content:
                 component._mask |= OPAQUE
-        location(component)
+        join_open_block(component)
     except PromptError as error:
         retract((*args, *volatile_in(args), *_nodes_of(component, id, *options.values())))
         end_traceback(error)
@@ -246,13 +255,16 @@ def begin(
 
 
 def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
-    """Check the fields of a new component without children, and put it into the open block."""
+    """Check the fields of a new component without children, and put it into the open block.
+
+    Raises :class:`OptionError` for a keyword in ``unknown``, and the errors of its fields.
+    """
     start(component, 3)
     try:
         if unknown:
             refuse_options(component, unknown)
         component._check_fields()
-        location(component)
+        join_open_block(component)
     except PromptError as error:
         retract(_nodes_of(component, *unknown.values()))
         end_traceback(error)
@@ -268,32 +280,35 @@ def _nodes_of(component: Component, *arguments: object) -> list[Node]:
 def _checked_id(component: Component, id: object) -> str:
     problem = id_problem(component, id)
     if problem or not isinstance(id, str):
-        what = f"{shown(id)} is not the id of {named_label(component)}"
+        what = f"{shown(id)} cannot be the id of {named_label(component)}"
         if id is LEFT_OUT:
             what = f"{named_label(component)} needs an id"
-            problem = f'it comes first: {label(component)}("rules", "...")'
+            problem = f'the id comes first: {label(component)}("rules", "...")'
         raise OptionError(what, fix=problem, at=(component.source,))
     return str.__str__(id)
 
 
-def seal(component: Container, content: tuple[Any, ...], kept: int) -> None:
-    """Freeze and check the children of a component; ``kept`` are the bits of its mask that stay."""
+def seal(component: Container, content: tuple[Any, ...], own_bits: int) -> None:
+    """Freeze and check the children of a component, and set its content and its mask.
+
+    The mask is ``own_bits``, and the bits that it gets from the children.
+    """
     mask = 0
     try:
         for child in content:
             mask |= child._mask
             child.__class__ = child._frozen
     except AttributeError:
-        # A string has no mask, and a frozen part cannot be frozen again.
+        # A child is a string, which has no mask, or it is frozen already, and refuses the change.
         mask = _freeze(content)
-    if mask & component._stops:
+    if mask & component._checked_bits:
         content = _checked_children(component, content, mask)
     component.content = content
-    component._mask = kept | mask & component._shows
+    component._mask = own_bits | mask & component._inherited_bits
 
 
 def _freeze(content: tuple[Child, ...]) -> int:
-    """Freeze the components in the content, and return their masks, joined."""
+    """Freeze the components in the content, and return the bits of all children."""
     mask = 0
     for child in content:
         if isinstance(child, str):
@@ -308,7 +323,10 @@ def _freeze(content: tuple[Child, ...]) -> int:
 def _checked_children(
     component: Container, content: tuple[Child, ...], mask: int
 ) -> tuple[Child, ...]:
-    """Return the children; raise an error for one that is unfinished or misplaced, or its id."""
+    """Check the children and return them.
+
+    Raises an error for a child that is not finished or may not be there, and for a repeated id.
+    """
     if mask & (component._forbids | UNWRITTEN | OPEN):
         for child in content:
             _check_child(component, child)
@@ -327,17 +345,18 @@ def _check_child(component: Container, child: Child) -> None:
         return
     check_finished(child, component)
     if child._mask & component._forbids:
-        raise misplaced(culprit(child, component._forbids), component)
+        raise misplaced(forbidden_node(child, component._forbids), component)
 
 
-def culprit(node: Node, forbidden: int) -> Node:
-    """Return the node that has the forbidden bits: the node itself, or a node inside it."""
+def forbidden_node(node: Node, forbidden: int) -> Node:
+    """Return the node that has one of the forbidden bits: the node itself, or a node inside it."""
     opaque = LimitNode | ConversationNode
     while True:
-        # The bits of a fragment are those of its children; a limit and a history have their own.
-        passes = isinstance(node, FragmentNode) and not isinstance(node, opaque)
+        # The surface bits of a fragment are those of its children. Limits and histories are
+        # fragments, too, but have surface bits that are not from a child.
+        is_transparent = isinstance(node, FragmentNode) and not isinstance(node, opaque)
         bits = forbidden
-        if not passes:
+        if not is_transparent:
             if node._mask & SURFACE & forbidden:
                 return node
             bits = forbidden & DEEP
@@ -348,7 +367,10 @@ def culprit(node: Node, forbidden: int) -> Node:
 
 
 def finish(component: Node) -> Node:
-    """Return a component, frozen at its first use."""
+    """Freeze a component and return it; a node is returned unchanged.
+
+    Raises the errors of ``check_finished`` if it is not finished.
+    """
     if component._mask & UNFINISHED:
         check_finished(component, component)
     if type(component) is not component._frozen:
@@ -357,7 +379,7 @@ def finish(component: Node) -> Node:
 
 
 def turn_advice(node: Node, otherwise: str) -> str:
-    """Return the advice for a node that may not be in a turn: where it belongs."""
+    """Return where to write a node that may not be in a turn; ``otherwise`` is the usual advice."""
     for bits, advice in _TURN_ADVICE:
         if node._mask & bits:
             return advice.format(part=named_label(node), name=label(node))
@@ -375,9 +397,9 @@ _TURN_ADVICE = (
     (masks.RESULT, "only a User or tool turn holds a ToolResult"),
     (masks.EVENT_BLOCK, "only an Event holds {part}"),
 )
-"""The advice for a node in a turn, by the bits of its mask; the first bits that it has decide."""
+"""The advice for a node in a turn: the first row decides of whose bits the node has one."""
 
 
 def part_advice(node: Node, otherwise: str) -> str:
-    """Return the advice for a node that may not be in a part of a turn: where it belongs."""
+    """Return where to write a node that may not be in a part of a turn."""
     return NEXT_TO_TURNS if isinstance(node, ToolNode | OutputNode) else otherwise

@@ -1,6 +1,7 @@
-"""Content blocks, and their dictionaries, as content of a component: each becomes a node.
+"""Content blocks, and their dictionaries, as content of a component.
 
-The advice for the part of a provider's request that was given as content comes first.
+:func:`block_node` makes a node of each. Before it is the advice for an author who passed a part of
+a provider's request instead.
 """
 
 from collections.abc import Mapping
@@ -43,20 +44,20 @@ from promptdsl.tree.part_nodes import (
 )
 from promptdsl.tree.rewrite import covering
 
-# The advice for the part of a provider's request that was given as content of a component.
+# The advice for an author who passed a part of a provider's request as content of a component.
 #
-# This module is imported with the error. What the parts are is in the records of the providers.
+# The records of the providers (``config/records.py``) list the types of their parts.
 
 
 class ProviderPart(NamedTuple):
-    """A part as a provider writes it: the name of its type, and the advice for its author."""
+    """A payload part of a provider: its description for an error, and what to write instead."""
 
     description: str
     fix: str
 
 
 def provider_part(value: object) -> ProviderPart | None:
-    """Return what the part of a provider's request is, ``None`` for any other value."""
+    """Return the description of a value that is a payload part; ``None`` for any other value."""
     if not is_mapping(value) or is_reply(value):
         return None
     for wire in provider_formats():
@@ -69,7 +70,10 @@ def provider_part(value: object) -> ProviderPart | None:
 
 
 def _typed_name(value: Mapping[str, object], wire: Wire) -> str | None:
-    """Return the type of a part, if a provider has it and it is not that of a block."""
+    """Return the ``type`` of a payload part, ``None`` if the provider does not have this type.
+
+    A type that content blocks have, too, is not a payload part, nor is the definition of a tool.
+    """
     kind = value.get("type")
     if not isinstance(kind, str) or kind not in wire.parts or kind in CLASSES:
         return None
@@ -79,7 +83,10 @@ def _typed_name(value: Mapping[str, object], wire: Wire) -> str | None:
 
 
 def _keyed_name(value: Mapping[str, object], wire: Wire) -> str | None:
-    """Return the type of a part whose only key is its type, if a provider has it."""
+    """Return the type of a payload part whose only key is its type.
+
+    Returns ``None`` if the provider does not have this type.
+    """
     if len(value) != 1:
         return None
     (key,) = value
@@ -92,17 +99,17 @@ def _keyed_name(value: Mapping[str, object], wire: Wire) -> str | None:
 
 
 def _with_underscores(name: str) -> str:
-    """Return a name in the spelling of Python: SDKs take ``inlineData`` and ``inline_data``."""
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+    """Return ``inlineData`` as ``inline_data``, because an SDK takes both."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
 
 
-def _instead(name: str, part: Part, value: Mapping[str, object]) -> str:
-    """Return what an author writes instead of a part."""
+def _instead(name: str, payload_part: Part, value: Mapping[str, object]) -> str:
+    """Return what an author writes instead of a payload part."""
     name = _with_underscores(name)
-    if part.media is not None:
-        component = _media_component(part.media, next(iter(value.values())))
+    if payload_part.media is not None:
+        component = _media_component(payload_part.media, next(iter(value.values())))
         return f"{component}.from_url(url), {component}.from_base64(data) or .from_file_id(id)"
-    if part.texts == CALL_PART.texts:
+    if payload_part.texts == CALL_PART.texts:
         return "ToolUse(name, input, id=...) in an Assistant"
     if name.endswith(("_output", "_response", "_result")):
         return "ToolMessage(id, text)"
@@ -114,7 +121,10 @@ def _instead(name: str, part: Part, value: Mapping[str, object]) -> str:
 
 
 def _media_component(kind: str, content: object) -> str:
-    """Return the component of an attachment; Gemini's parts have its media type in them."""
+    """Return the component of an attachment.
+
+    Gemini's parts do not have the kind in their name, so it is read from their media type.
+    """
     if is_mapping(content):
         media_type = content.get("mime_type", content.get("mimeType"))
         top = str(media_type).partition("/")[0]
@@ -123,11 +133,14 @@ def _media_component(kind: str, content: object) -> str:
     return kind.capitalize()
 
 
-# Content blocks, and their dictionaries, as content of a component: each becomes a node.
+# Content blocks, and their dictionaries, as content of a component: a node for each.
 
 
 def block_node(block: object, component: Node) -> Node:
-    """Return the node of a block, or of its dictionary, that is content of a component."""
+    """Return the node of a block, or of the dictionary of a block, in a component.
+
+    Raises :class:`ContentError` for a dictionary that is not a block.
+    """
     kind = block.get("type") if is_mapping(block) else None
     if kind is not None and kind not in CLASSES:
         raise _unknown(block, component)
@@ -138,9 +151,9 @@ def block_node(block: object, component: Node) -> Node:
 
 
 def _node(block: Block, at: Node) -> Node:
-    """Return the node that a component with the same content would be.
+    """Return the node of a block, the same as that of a component with this content.
 
-    A path in the block is data, so it is not opened like the path of an author.
+    A path in the block is data, so the file is read only under a declared media root.
     """
     if isinstance(block, DataBlock):
         return data_node(block, at, is_value=False)
@@ -172,12 +185,12 @@ def _node(block: Block, at: Node) -> Node:
 
 
 def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:
-    """Return the node of a tool result; its content follows the rules of a ``ToolResult``."""
+    """Return the node of a tool result; raises the error of ``ToolResult`` for its content."""
     content = tuple(_node(inner, at) for inner in block.content)
-    for part in content:
-        if part._mask & (CALL | RESULT | EVENT_BLOCK):
+    for node in content:
+        if node._mask & (CALL | RESULT | EVENT_BLOCK):
             raise PlacementError(
-                f"{named_label(part)} cannot be in a ToolResult",
+                f"{named_label(node)} cannot be in a ToolResult",
                 fix="a tool result holds text and media only",
                 at=(at.source,),
             )
@@ -197,10 +210,10 @@ def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:
 
 
 def _unknown(block: object, component: Node) -> ContentError:
-
-    if part := provider_part(block):
-        problem = f"{part.description} cannot be content of {named_label(component)}"
-        return ContentError(problem, fix=part.fix, at=(component.source,))
+    """Return the error for a block, or a dictionary, of a type that promptdsl does not have."""
+    if payload_part := provider_part(block):
+        problem = f"{payload_part.description} cannot be content of {named_label(component)}"
+        return ContentError(problem, fix=payload_part.fix, at=(component.source,))
     kind = block.get("type") if is_mapping(block) else None
     name = kind[:60] if is_text(kind) else kind_of(kind)
     problem = f"a block of type {name!r} cannot be content of {named_label(component)}"

@@ -1,6 +1,6 @@
-"""Components for a budget: parts that it drops, chooses or shortens, and tokens that it reserves.
+"""Components for a budget: what it drops, chooses or shortens, and tokens that it leaves free.
 
-``CacheBreakpoint`` is for the prompt cache of a provider.
+:class:`CacheBreakpoint`, the last one, is for the prompt cache of a provider.
 """
 
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, Never, Self
 
 from promptdsl.components.arguments import (
     adopt,
-    block_part,
     inline,
     is_data,
     joined_text,
+    node_of_block,
     volatile_in,
 )
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
@@ -47,7 +47,7 @@ ENDS = ("head", "tail", "ends")
 class Group(Container, GroupNode):
     """Parts that belong together: a budget keeps all of them, or drops all of them.
 
-    ``priority`` is a number; the group with the lowest priority is dropped first. By default it is
+    ``priority`` is a number: the group with the lowest priority is dropped first. By default it is
     the lowest priority of its parts. Without a budget a group is the same as a :class:`Fragment`.
 
     Raises :class:`OptionError` for a priority that is not a finite number.
@@ -73,12 +73,14 @@ class Group(Container, GroupNode):
 
 
 class FirstFit(Container, FirstFitNode):
-    """Alternatives, the best first: the first one that fits the budget is sent.
+    """Alternatives, the best first: the first alternative that fits the budget is sent.
 
     Each argument, and each part written in its block, is an alternative. Write a :class:`Fragment`
-    for an alternative of several parts. Alternatives may have the same ids. By default one of them
-    is always sent. With a ``priority``, a number, a budget may drop the last alternative, too.
-    Without a budget the first alternative is sent.
+    for an alternative of several parts. Alternatives may have the same ids. Without a budget the
+    first alternative is sent.
+
+    By default an alternative is always sent. With a ``priority``, a number, a budget may drop the
+    last alternative, too.
 
     Raises :class:`OptionError` for a priority that is not a finite number.
 
@@ -107,21 +109,21 @@ class FirstFit(Container, FirstFitNode):
             if isinstance(arg, Node):
                 alternatives.append(arg)
             elif is_data(arg):
-                alternatives.append(block_part(arg, component))
+                alternatives.append(node_of_block(arg, component))
             elif arg is not None and arg is not False:
-                parts, mask = joined_text(inline(arg, component), several=False)
-                alternatives.append(make(TextNode, parts, mask=mask, at=component._at))
+                pieces, mask = joined_text(inline(arg, component), has_several_args=False)
+                alternatives.append(make(TextNode, pieces, mask=mask, at=component._at))
         adopt(component, (*alternatives, *volatile_in(args)))
         return alternatives
 
 
 class Limit(Container, LimitNode):
-    """Text of at most ``max_tokens`` tokens, with a budget or without one; longer text is cut.
+    """Text of at most ``max_tokens`` tokens, with a budget or without a budget.
 
-    ``keep`` is the part that stays: ``"head"`` (default), ``"tail"``, or both ``"ends"``. The text
-    is cut after a paragraph if possible, else after a sentence or a word, and ``[...]`` is written
-    there. The delimiters of an event or a grounding around it do not count. :meth:`characters`
-    counts characters instead of tokens.
+    Longer text is cut after a paragraph if possible, else after a sentence or a word, and ``[...]``
+    is written there. ``keep`` is the part of the text that stays: ``"head"`` (default), ``"tail"``,
+    or both ``"ends"``. The delimiters of an event or a grounding around it do not count.
+    :meth:`characters` counts characters instead of tokens.
 
     Raises :class:`OptionError` for another ``keep`` or a ``max_tokens`` below 1,
     :class:`PlacementError` for a part that is not text.
@@ -135,7 +137,7 @@ class Limit(Container, LimitNode):
     __slots__ = ()
     _initial_mask = OPAQUE | TEXT
     _forbids = TEXT_FORBIDS
-    _inspects = NAMED | OPAQUE
+    _inspected_bits = NAMED | OPAQUE
 
     def __init__(
         self,
@@ -160,8 +162,8 @@ class Limit(Container, LimitNode):
         """Return text of at most ``max_characters`` characters.
 
         The text is the same for all models and token counters. It is cut like a limit in tokens,
-        with the same errors. ``[...]`` has 5 characters: with a smaller limit, nothing of a longer
-        text is sent.
+        and the errors are the same. ``[...]`` has 5 characters: with a smaller limit, nothing of a
+        longer text is sent.
         """
         limit = object.__new__(cls)
         limit.most, limit.keep, limit.unit = max_characters, keep, "characters"
@@ -184,33 +186,33 @@ class Limit(Container, LimitNode):
             return "the Limit may cut the text there: write the breakpoint after the Limit"
         if node._mask & (SECTION | TURN):
             return f"write the Limit in the {label(node)}, around its text"
-        if isinstance(node, _UNCUT):
+        if isinstance(node, _NOT_CUTTABLE):
             return f"a Limit holds text only: write the {label(node)} around it, or next to it"
         return turn_advice(node, f"a Limit holds text only: write the {label(node)} next to it")
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
-        node = uncut(content)
+        node = first_not_cuttable(content)
         if node is not None:
             raise misplaced(node, self)
         return content
 
 
-_UNCUT = (GroupNode, FirstFitNode, ReserveNode, NoteNode)
+_NOT_CUTTABLE = (GroupNode, FirstFitNode, ReserveNode, NoteNode)
 
 
-def uncut(content: tuple[Child, ...]) -> Node | None:
-    """Return the first node in the content that cannot be shortened, ``None`` if there is none.
+def first_not_cuttable(content: tuple[Child, ...]) -> Node | None:
+    """Return the first node in the content that a limit cannot cut, or ``None``.
 
-    Such nodes are groups and alternatives, reserves, and notes, which only people read.
+    A limit cannot cut groups, alternatives, reserves, and notes, which only people read.
     """
-    waiting = [*reversed(content)]
-    while waiting:
-        child = waiting.pop()
-        if isinstance(child, _UNCUT):
+    child_stack = [*reversed(content)]
+    while child_stack:
+        child = child_stack.pop()
+        if isinstance(child, _NOT_CUTTABLE):
             return child
         # The content of an inner limit was checked with that limit.
         if not isinstance(child, str | LimitNode) and child._mask & OPAQUE:
-            waiting += reversed(child.content)
+            child_stack += reversed(child.content)
     return None
 
 

@@ -1,7 +1,7 @@
 """The components of an author: ``@component`` functions, which have a name and can be overridden.
 
-:func:`component` makes a :class:`ComponentFunction`; a call of that writes a
-:class:`CustomComponent`.
+Read :func:`component` first. It makes a :class:`ComponentFunction`. A call of this object writes a
+:class:`CustomComponent`, and :class:`_Running` runs the function if it yields.
 """
 
 import inspect
@@ -20,8 +20,8 @@ from promptdsl.components.replacements import (
     Function,
     Replacement,
     Replacements,
+    as_tuple,
     difference,
-    entries_of,
     is_plain,
     replacing,
     unfit,
@@ -32,8 +32,8 @@ from promptdsl.components.scope import (
     flattened,
     getframe,
     innermost,
+    join_open_block,
     leave,
-    location,
     open_block,
     put,
     retract,
@@ -59,7 +59,10 @@ P = ParamSpec("P")
 
 
 class CustomComponent(Container, ComponentNode):
-    """The parts that a component function writes; a ``with`` block where the function yields."""
+    """The parts that the function of a component wrote.
+
+    If the function yields, it is a ``with`` block, and its children go where the function yields.
+    """
 
     __slots__ = ()
     _initial_mask = OPAQUE
@@ -79,22 +82,22 @@ class CustomComponent(Container, ComponentNode):
                 yielded = running.start()
             except StopIteration:
                 raise _yield_error(self, "never yields") from None
-        running.written = _written_count()
+        running.children_before = _written_count()
         return self if yielded is None else yielded
 
     @public_api
     def __exit__(
         self, kind: object, error: object, trace: object
-    ) -> Any:  # Any: True where the function took the exception of the block
+    ) -> Any:  # Any: True if the function caught the exception of the block
         running, self.running = self.running, None
-        is_empty = kind is None and running.written == _written_count()
+        is_empty = kind is None and running.children_before == _written_count()
         try:
             with _failing(self):
                 if not running.end(cast("BaseException | None", error)):
                     raise _yield_error(self, "yields more than once")
         except BaseException as raised:
-            # The exception of the block is not changed. If it is a StopIteration, the generator
-            # raises another error with this one as the cause (PEP 479).
+            # The exception of the block goes on unchanged. If it is a StopIteration, the generator
+            # raises another error, whose cause is this StopIteration (PEP 479).
             stopped = isinstance(error, StopIteration) and raised.__cause__ is error
             if raised is error or stopped:
                 # Its traceback does not get the frames of this file.
@@ -108,14 +111,14 @@ class CustomComponent(Container, ComponentNode):
 
 
 def _written_count() -> int:
-    """Return the number of children written in the open block so far."""
+    """Return the number of children that the open block has so far."""
     block = open_block()
     return 0 if block is None else len(block.content)
 
 
 @contextmanager
 def _failing(component: CustomComponent) -> Generator[None]:
-    """Remove a component from its block if its function raises an error."""
+    """Remove a component from its block if the code in this ``with`` block raises an error."""
     try:
         yield
     except BaseException:
@@ -134,40 +137,43 @@ def _yield_error(component: CustomComponent, problem: str) -> ScopeError:
 class _Running:
     """The generator of a component, and the overrides that are in force while its code runs.
 
-    ``overrides`` are in force at its beginning, ``inside`` at its ``yield``. ``around`` are those
-    of the code that writes the children.
+    ``overrides`` are in force when it begins, and ``at_yield`` when it yields. ``of_caller`` are in
+    force for the code that opened its block.
     """
 
     def __init__(
         self, generator: Generator[object, None, None], overrides: Replacements | None
     ) -> None:
         self.generator = generator
-        self.overrides = self.inside = overrides
-        self.around: Replacements | None = None
-        self.written = 0
+        self.overrides = self.at_yield = overrides
+        self.of_caller: Replacements | None = None
+        self.children_before = 0
         """The number of children in the open block before those of the component."""
 
     def start(self) -> object:
-        """Run to the ``yield``; the overrides around it are in force for the children, too."""
+        """Run the generator to its ``yield``, and return what it yields.
+
+        An ``override()`` around the ``yield`` is in force for the children, too.
+        """
         before = self.overrides
         with replacing(before):
             yielded = next(self.generator)
-            self.inside = OVERRIDES.get()
-        if self.inside is not before and self.inside is not None:
-            self.around = OVERRIDES.get()
-            added = len(self.inside.entries) - len(entries_of(before))
-            outer = entries_of(self.around)
-            OVERRIDES.set(Replacements(self.inside.entries[: max(added, 0)] + outer))
+            self.at_yield = OVERRIDES.get()
+        if self.at_yield is not before and self.at_yield is not None:
+            self.of_caller = OVERRIDES.get()
+            added_count = len(self.at_yield.in_order) - len(as_tuple(before))
+            outer = as_tuple(self.of_caller)
+            OVERRIDES.set(Replacements(self.at_yield.in_order[: max(added_count, 0)] + outer))
         return yielded
 
     def end(self, error: BaseException | None) -> bool:
-        """Run to the end, with the exception of the block if there was one.
+        """Run the generator to its end, with the exception of the block if there was one.
 
-        Return whether the generator ends; if it yields again, it is closed.
+        Returns ``False`` if the generator yields again; then it is closed.
         """
-        if self.inside is not self.overrides:
-            OVERRIDES.set(self.around)
-        with replacing(self.inside):
+        if self.at_yield is not self.overrides:
+            OVERRIDES.set(self.of_caller)
+        with replacing(self.at_yield):
             try:
                 if error is None:
                     next(self.generator)
@@ -186,9 +192,9 @@ def component(*, name: str) -> Callable[[Callable[P, object]], Callable[P, Custo
 def component(function: object = None, /, *, name: str | None = None) -> object:
     r"""Return a component made of a function: it has a name in outlines and can be overridden.
 
-    The function writes into the open block or returns a part. A generator function yields once:
-    the children in its ``with`` block go there. If no block is open, the component is a part for
-    later use. ``name`` is the name of the function by default.
+    The function writes into the open block, or it returns a part. A generator function yields once,
+    and the children in its ``with`` block go where it yields. If no block is open, the component is
+    a part for later use. ``name`` is the name of the function by default.
 
     Raises :class:`ContentError` for anything but a plain function, :class:`OptionError` for a name
     with other characters than letters, digits and ``_ . -``.
@@ -212,7 +218,7 @@ def component_of(function: object, name: str | None) -> "ComponentFunction":
     if not is_plain(function) and not isinstance(function, ComponentFunction):
         kind, fix = kind_of(function), "write @component before a def"
         if inspect.isfunction(function):
-            kind, fix = "an async def", "write a Lazy for a function that awaits"
+            kind, fix = "an async def", "write Lazy(function) for a function that awaits"
         elif type(function) is str and is_name(function):
             fix = f'write @component(name="{function}") before a def'
         problem = f"component() takes a plain function, not {kind}"
@@ -230,8 +236,9 @@ def component_of(function: object, name: str | None) -> "ComponentFunction":
 class ComponentFunction:
     """The result of ``@component``: a call writes the parts of the function.
 
-    ``name`` is its name; for a library section it is the qualified name, and ``section`` returns
-    its version and digest. ``takes_children`` is whether the function yields.
+    ``name`` is the name of the component; for a library section it is the qualified name. Then
+    ``section`` returns the version and the digest of the section, otherwise it is ``None``.
+    ``takes_children`` is whether the function yields.
     """
 
     __name__: str
@@ -248,12 +255,16 @@ class ComponentFunction:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Its name, and its short name after the name of its module."""
+        """Its name, and its name with its module: ``shop.prompts.tone``."""
         return self.name, f"{self.__module__}.{self.name.rpartition(':')[2]}"
 
     @public_api
     def __call__(self, /, *args: object, **kwargs: object) -> CustomComponent:
-        """Write the parts, and return them; where the function yields, as a ``with`` block."""
+        """Write the parts of the function into the open block, and return them as a component.
+
+        If the function yields, the result is opened by ``with``. Raises :class:`OptionError` for
+        arguments that the function does not take.
+        """
         frame = getframe(2)
         block = object.__new__(CustomComponent)
         block.name, block.by, block.running, block.section = self.name, None, None, None
@@ -273,23 +284,23 @@ class ComponentFunction:
         except TypeError as error:
             raise _unfit_call(block, self.signature, kwargs, error) from None
         function: Function = self.function
-        inside = OVERRIDES.get()
-        if inside is not None:
+        overrides = OVERRIDES.get()
+        if overrides is not None:
             keys = (self, *self.names)
-            replacement = inside.of_component(keys, has_children=self.takes_children)
+            replacement = overrides.of_component(keys, has_children=self.takes_children)
             if replacement is not None:
                 function, block.by, block.section = stand_in(replacement)
                 if problem := difference(self.function, function, (args, kwargs)):
                     wrong, at = (function, problem), (block.source, replacement.line)
                     raise unfit(self.name, self.function, wrong, at)
-                inside = inside.without(replacement)
+                overrides = overrides.without(replacement)
         block.content, block.options, block._mask = (), DEFAULTS, OPAQUE | UNWRITTEN
-        location(block)
+        join_open_block(block)
         if inspect.isgeneratorfunction(function):
-            block.running = _Running(function(*args, **kwargs), inside)
+            block.running = _Running(function(*args, **kwargs), overrides)
             return block
         enter(block)
-        with _failing(block), replacing(inside):
+        with _failing(block), replacing(overrides):
             _take(block, function(*args, **kwargs))
         Container.__exit__(block, None, None, None)
         return block
@@ -315,7 +326,7 @@ def components() -> list[ComponentFunction]:
 
 
 def original_of(function: object) -> Function:
-    """Return the function of a component; anything else is returned unchanged."""
+    """Return the function of a component; any other value is returned unchanged."""
     while isinstance(function, ComponentFunction):
         function = function.function
     return cast("Function", function)
@@ -333,7 +344,10 @@ def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySe
 
 
 def _take(block: CustomComponent, returned: object) -> None:
-    """Put the result of a function into its component, unless the function wrote it there."""
+    """Put what a function returned into its component, unless the function wrote it there.
+
+    Raises :class:`ContentError` for a list, and for a value that cannot be content.
+    """
     if returned is not None:
         block._mask &= ~UNWRITTEN
     kind = kind_of(returned)
@@ -343,9 +357,9 @@ def _take(block: CustomComponent, returned: object) -> None:
     if not isinstance(returned, Node):
         block.content += gather(block, (returned,))
         return
-    opened = innermost()
-    if not returned._mask & PLACED and opened is not None:
-        put(finish(returned), opened)
+    top = innermost()
+    if not returned._mask & PLACED and top is not None:
+        put(finish(returned), top)
         return
     if not any(returned is node for node, _ in walk(block)):
         block.content += gather(block, (returned,))
@@ -359,7 +373,7 @@ def _unfit_call(
 ) -> OptionError:
     problem, fix = f"{block.name}(): {error}", f"it takes {block.name}{signature}"
     unknown = [option for option in options if option not in signature.parameters]
-    near = nearest(unknown[0], signature.parameters) if unknown else ""
-    if near.startswith("did"):
-        problem, fix = f"{block.name}() takes no {unknown[0]!r}", f"{near} {fix}"
+    suggestion = nearest(unknown[0], signature.parameters) if unknown else ""
+    if suggestion.startswith("did"):
+        problem, fix = f"{block.name}() takes no {unknown[0]!r}", f"{suggestion} {fix}"
     return OptionError(problem, fix=fix, at=(block.source,))

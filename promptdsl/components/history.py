@@ -1,4 +1,7 @@
-"""The recorded conversation: :class:`History`, its options and its checks."""
+"""The recorded conversation: :class:`History`, its options and its checks.
+
+:func:`_begin_history` makes every history, also those of the ``from_`` methods.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +18,7 @@ from promptdsl.components.options import (
     too_many,
     unknown_option,
 )
-from promptdsl.components.scope import location, misplaced, retract, start
+from promptdsl.components.scope import join_open_block, misplaced, retract, start
 from promptdsl.config.models import named_origin
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
 from promptdsl.foundation.frozen import is_mapping
@@ -46,7 +49,10 @@ class HistoryOptions(TypedDict, total=False):
 
 
 class RecordedOptions(HistoryOptions, total=False):
-    """The options of a conversation in a provider format; ``origin`` is the server."""
+    """The options of a conversation in a provider format.
+
+    ``origin`` is the server where it was recorded.
+    """
 
     origin: ProviderName | None
 
@@ -62,35 +68,36 @@ class History(Container, ConversationNode):
     directly before it, and everything up to the next exchange. Options:
 
     - ``keep``: the number of last exchanges that always stay, 0 by default;
-    - ``step``: a budget drops about so many tokens at once, more than it must. So the next requests
-      begin alike, and the provider's prompt cache can serve them. By default it is an eighth, a
-      fourth or half of the budget, by the size of the rounds; 0 for an exact fit;
+    - ``step``: the number of tokens that a budget drops at once, about; it drops more than it must.
+      So the next requests begin alike, and the provider's prompt cache can serve them. By default
+      ``step`` is an eighth, a fourth or half of the budget, by the size of the rounds; 0 drops only
+      what is necessary;
     - ``priority``: a number, 0 by default; the history with the lowest priority is shortened first.
       The priorities of turns and parts in it do not count;
-    - ``max_result_tokens``: the most tokens of one recorded tool result. A larger result is
-      shortened at a line end, with or without a budget; ``None`` by default. For a result that you
-      write, see :class:`Limit`;
+    - ``max_result_tokens``: the maximum number of tokens of one recorded tool result. A larger
+      result is shortened at a line end, with or without a budget. ``None`` (default) is no maximum.
+      For a result that you write, see :class:`Limit`;
     - ``clear_results``: the number of last calls whose recorded results stay when a budget is too
-      small. Older results become a placeholder before anything is dropped. Or a
-      :class:`ClearResults`, which has more options; ``None`` by default;
+      small. Before the budget drops anything, older results become a placeholder. A
+      :class:`ClearResults` has more options. ``None`` (default) clears nothing;
     - ``pin``: the ids of messages, or a function from a message to ``True`` or ``False``. The
-      rounds of these messages, with the question of their exchange, are not cleared or dropped;
+      rounds of these messages, and the question of their exchange, are not cleared or dropped;
     - ``keep_compacted``: with ``True``, the messages before a provider's compaction are sent to
       that provider, too; by default only the compaction is sent;
-    - ``cut_line``: with ``True``, if a budget drops something, a line of the user is sent there:
-      "Earlier messages were left out."
+    - ``cut_line``: with ``True``, a user message says "Earlier messages were left out." where a
+      budget dropped something; ``False`` by default.
 
-    For a conversation in a provider format use ``from_openai`` and the similar methods. There
-    ``origin`` names the server where it was recorded, such as ``deepseek``: reasoning and further
-    keys of this server are sent back to it only.
+    For a conversation in a provider format use ``from_openai`` and the similar methods. They also
+    take ``origin``, the server where the conversation was recorded, such as ``deepseek``. The
+    server's reasoning and its special keys are sent back only to this server.
 
-    The list is copied when the history is written, so a message that you append to it later is not
+    The list is copied when the history is written. So a message that you append to it later is not
     sent: write a new history for each request. The messages are read at each render, so a change in
     a dictionary is sent.
 
     Raises :class:`ContentError` for an argument that is not a list of messages, or that contains a
-    component; :class:`OptionError` for a wrong option; :class:`PlacementError` for a part in its
-    block that is not one of these turns.
+    component. Raises :class:`OptionError` for a wrong option, :class:`TargetError` for an unknown
+    ``origin``, :class:`PlacementError` for a part in its block that is not one of these turns.
 
     >>> from promptdsl import History, Timeline, Turn, User, render
     >>> log = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
@@ -104,8 +111,8 @@ class History(Container, ConversationNode):
     """
 
     __slots__ = ()
-    _initial_mask = masks.RECORDED  # without written turns, no pass before ``read`` looks into it
-    _inspects = masks.SURFACE | masks.DEEP
+    _initial_mask = masks.RECORDED  # if no turn is written in it, the first pass for it is ``read``
+    _inspected_bits = masks.SURFACE | masks.DEEP
     _options_type = HistoryOptions
     _option_defaults = ConversationNode._defaults
 
@@ -138,7 +145,7 @@ class History(Container, ConversationNode):
         if node._mask & _IN_A_TURN:
             return f"put it in a turn: User({label(node)}(...))"
         if node._mask & masks.TURN and not node._mask & masks.SYSTEM:
-            return "write its turns themselves there, in a loop or in a plain function"
+            return "write the turns in the block: in a loop, or in a plain function"
         return f"write it next to the {cls.__name__}, directly in the Timeline"
 
     @classmethod
@@ -191,7 +198,11 @@ H = TypeVar("H", bound=History)
 def _begin_history(
     component: H, messages: object, provider_format: str, options: RecordedOptions
 ) -> H:
-    """Fill a new history with its messages, put it into the open block, and return it."""
+    """Fill a new history with its messages, put it into the open block, and return it.
+
+    ``provider_format`` is ``"messages"``, or the format of a ``from_`` method. The errors are those
+    of :class:`History`.
+    """
     start(component, 4)
     try:
         for name in options:
@@ -208,13 +219,13 @@ def _begin_history(
         component.step = None if step is None else check_count(component, "step", step, 0)
         priority = check_priority(component, options.get("priority", 0))
         if priority is None:
-            fix = "write a number; keep= is the number of its last exchanges that stay"
+            fix = "write a number; keep=... is for the last exchanges that always stay"
             raise bad_option(component, "priority", priority, fix)
         component.priority = priority
-        most = options.get("max_result_tokens")
-        if most is not None:
-            most = check_count(component, "max_result_tokens", most, 1)
-        component.max_result_tokens = most
+        max_result_tokens = options.get("max_result_tokens")
+        if max_result_tokens is not None:
+            max_result_tokens = check_count(component, "max_result_tokens", max_result_tokens, 1)
+        component.max_result_tokens = max_result_tokens
         component.clear_results = _checked_clearing(component, options.get("clear_results"))
         component.pin = _checked_pin(component, options.get("pin"))
         component.keep_compacted = options.get("keep_compacted", False)
@@ -227,16 +238,16 @@ def _begin_history(
         raise
     if messages is ABSENT:
         component._mask |= masks.UNWRITTEN
-        location(component)
+        join_open_block(component)
         return component
     items: object
-    known: conversation_cache.ReadCache | None = None
-    # A copy of the list: a message that is appended to it later is not sent.
+    read_cache: conversation_cache.ReadCache | None = None
+    # The list is copied, because a message that is appended to it later is not sent.
     if is_mapping(messages) and provider_format != "messages":
         items = {key: _copied(component, value, provider_format) for key, value in messages.items()}
     elif _is_series(messages) and not (isgenerator(messages) and messages.gi_frame is None):
-        # A generator without a frame was read to its end before.
-        items, known = _messages(component, messages, provider_format)
+        # A generator without a frame was already read to its end.
+        items, read_cache = _messages(component, messages, provider_format)
     else:
         way = "" if provider_format == "messages" else f".from_{provider_format}"
         raise ContentError(
@@ -252,14 +263,17 @@ def _begin_history(
         provider_format=origin,
         start=0,
     )
-    object.__setattr__(run, "known", known)
+    object.__setattr__(run, "read_cache", read_cache)
     component.content = (run,)
-    location(component)
+    join_open_block(component)
     return component
 
 
 def _checked_origin(component: History, origin: object, provider_format: str) -> str:
-    """Return the provider or server of a conversation; :class:`TargetError` for a wrong name."""
+    """Return the provider or server of a conversation.
+
+    Raises :class:`TargetError` for an unknown name, :class:`OptionError` for another value.
+    """
     if origin is not None and not isinstance(origin, str):
         fix = "write the name of a server, such as 'deepseek'"
         raise bad_option(component, "origin", origin, fix)
@@ -270,7 +284,7 @@ def _checked_origin(component: History, origin: object, provider_format: str) ->
 
 
 def _checked_clearing(component: History, value: object) -> ClearResults | None:
-    """Return the rule for clearing results, from an option; :class:`OptionError` if wrong."""
+    """Return the rule of the option ``clear_results``, or raise :class:`OptionError`."""
     if value is None:
         return None
     if not isinstance(value, ClearResults):
@@ -290,10 +304,13 @@ def _checked_clearing(component: History, value: object) -> ClearResults | None:
 
 
 def _checked_pin(component: History, value: object) -> object:
-    """Return the ids of a pin as a set, and a function as it is; :class:`OptionError` if wrong."""
+    """Return the ids of the option ``pin`` as a set, or its function unchanged.
+
+    Raises :class:`OptionError` for any other value.
+    """
     if callable(value):
         if iscoroutinefunction(value) or iscoroutinefunction(type(value).__call__):
-            fix = "write a function without async, or await before and pass the ids"
+            fix = "write a function without async, or await it first and pass the ids"
             raise bad_option(component, "pin", value, fix)
         return value
     if value is None:
@@ -318,7 +335,7 @@ def _list_of(value: object, call: str) -> str:
     if value is None:
         return f"an empty conversation is {call}([])"
     if isgenerator(value):
-        return "the generator was read before: make a list of it first, messages = [...]"
+        return "the generator was already read: make a list first, messages = [*generator]"
     if is_reply(value):
         return "put it in a list: History([read_response(reply)])"
     if is_mapping(value) or isinstance(value, Message):
@@ -331,7 +348,7 @@ def _list_of(value: object, call: str) -> str:
 
 
 def _advice_for_text(value: str | bytes, call: str) -> str:
-    """Return the advice for a text: it is JSON, the path of a file, or what somebody wrote."""
+    """Return the advice for a text or bytes: JSON, the path of a file, or the text of a message."""
     text, code = value, "text"
     if isinstance(text, bytes):
         text, code = text.decode("utf-8", "replace"), "data"
@@ -344,19 +361,20 @@ def _advice_for_text(value: str | bytes, call: str) -> str:
 
 
 def _advice_for_path(name: str, path: str, call: str) -> str:
+    """Return the advice for the path of a file, which is ``name`` in the author's code."""
     return (
         f"it is the path of a file: write {call}(json.loads({path}.read_text())); "
-        f"for the file of a Transcript, History(Transcript.open({name}))"
+        f"for the file of a Transcript, write History(Transcript.open({name}))"
     )
 
 
 def _is_series(value: object) -> TypeGuard[Iterable[object]]:
-    """Return whether a value is a series of values: not a text, and not a mapping."""
+    """Return whether a value can be read as a list: it is iterable, not a text, not a mapping."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 def _copied(component: History, value: object, provider_format: str) -> object:
-    """Return a value of a payload, a list as a tuple of its messages."""
+    """Return a value of a payload; a list is copied, and its messages are checked."""
     if isinstance(value, list):
         return _messages(component, cast("list[object]", value), provider_format)[0]
     return value
@@ -368,24 +386,27 @@ _PLAIN = {Message, dict}
 def _messages(
     component: History, messages: Iterable[object], provider_format: str
 ) -> tuple[tuple[object, ...], conversation_cache.ReadCache | None]:
-    """Return messages as a tuple, and the cache of the conversation that they continue, if any."""
+    """Return messages as a tuple, and the cache of the conversation that they continue, if any.
+
+    Raises :class:`ContentError` for a component among them, and for a value that is not a message.
+    """
     copies = tuple(messages)
-    known = None
+    read_cache = None
     if provider_format == "messages" and len(copies) >= conversation_cache.SHORTEST:
-        known = recorded_before(copies)
+        read_cache = recorded_before(copies)
     # Only the types of the new messages are checked: the others were checked before.
-    new = copies if known is None else copies[len(known.messages) :]
+    new = copies if read_cache is None else copies[len(read_cache.messages) :]
     kinds = set(map(type, new))
     if kinds <= _PLAIN:
-        return copies, known
-    parts = [message for message in copies if isinstance(message, Node)]
-    if parts:
-        retract(parts)
-        fix = f"write it in a block: with History(...): {label(parts[0])}(...)"
+        return copies, read_cache
+    nodes = [message for message in copies if isinstance(message, Node)]
+    if nodes:
+        retract(nodes)
+        fix = f"write it in a block: with History(...): {label(nodes[0])}(...)"
         raise ContentError(
-            f"{named_label(parts[0])} cannot be in the list of a History",
+            f"{named_label(nodes[0])} cannot be in the list of a History",
             fix=fix,
-            at=(component.source, parts[0].source),
+            at=(component.source, nodes[0].source),
         )
     wrong = [n for n, item in enumerate(copies) if not isinstance(item, Message | Mapping)]
     if provider_format == "messages" and wrong:
@@ -398,4 +419,4 @@ def _messages(
         problem = f"messages[{wrong[0]}] of this History is not a message: {named_type(item)}"
         fix = message_remedy(item)
         raise ContentError(problem, fix=fix, at=(component.source,))
-    return copies, known
+    return copies, read_cache

@@ -1,6 +1,6 @@
-"""The lazy part: a function returns it when the prompt is rendered.
+"""The component :class:`Lazy`: a part that a function returns when the prompt is rendered.
 
-The checks of a part that comes later stand before it.
+Before it are the checks of parts that come later than the code around them was written.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -11,10 +11,10 @@ from typing import Never
 import attrs
 
 from promptdsl.components.arguments import TEXT_BITS, inline, value_node
-from promptdsl.components.block import Container, begin_leaf, culprit, finish
-from promptdsl.components.budget import Limit, uncut
+from promptdsl.components.block import Container, begin_leaf, finish, forbidden_node
+from promptdsl.components.budget import Limit, first_not_cuttable
 from promptdsl.components.options import bad_option, is_real, too_many
-from promptdsl.components.replacements import Replacements, kept_overrides, replacing, restored
+from promptdsl.components.replacements import Replacements, current_overrides, replacing, restored
 from promptdsl.components.scope import Component, detached, open_block, wrote_detached
 from promptdsl.components.sections import Note, Section
 from promptdsl.components.text import Checklist, Example, ExampleSide, Item, List, Quote
@@ -40,9 +40,9 @@ from promptdsl.tree.turn_nodes import (
     TurnNode,
 )
 
-# The checks of parts that come later: the result of a ``Lazy``, and a replacement.
+# The checks of nodes that come later: the result of a ``Lazy``, and the replacement of an override.
 #
-# They follow the rules of the component in which the part is placed.
+# The rules are those of the component around the node.
 
 _CONTAINERS: Mapping[type[Node], type[Container]] = {
     component._node: component
@@ -53,45 +53,46 @@ _CONTAINERS: Mapping[type[Node], type[Container]] = {
 }
 
 
-def check_placement(part: Node, containers: Sequence[Node], lazy: LazyNode) -> Node:
-    """Return a part that a ``Lazy`` returned; :class:`PlacementError` if it may not be there.
+def check_placement(node: Node, containers: Sequence[Node], lazy: LazyNode) -> Node:
+    """Check a node that a ``Lazy`` returned, and return it.
 
-    ``containers`` are the nodes around the ``Lazy``, the innermost first, one of each kind.
+    ``containers`` are the nodes around the ``Lazy``, the innermost first, one of each kind. Raises
+    :class:`PlacementError` if the node may not be in one of them.
     """
     innermost, root = containers[0], containers[-1]
     for container in containers:
         rules = _rules(container)
-        # An outer node only refuses a part that may not be inside it at any depth.
+        # An outer container refuses only what may not be inside it at any depth.
         forbidden = rules._forbids if container is innermost else rules._forbids & DEEP
-        if part._mask & forbidden:
-            raise _misplaced(culprit(part, forbidden), container, lazy)
-        node = uncut((part,)) if rules is Limit else None
-        if node is not None:
-            raise _misplaced(node, container, lazy)
+        if node._mask & forbidden:
+            raise _misplaced(forbidden_node(node, forbidden), container, lazy)
+        not_cuttable = first_not_cuttable((node,)) if rules is Limit else None
+        if not_cuttable is not None:
+            raise _misplaced(not_cuttable, container, lazy)
     if not any(
         isinstance(container, TurnNode | RequestOnlyNode | NoteNode) for container in containers
     ):
-        # Outside of any turn the part is system content, so it may not have attachments.
-        loose = part if innermost is root else with_content(innermost, (part,))
+        # Outside of turns the node is system content, which may not have attachments.
+        loose = node if innermost is root else with_content(innermost, (node,))
         try:
             refuse_loose_media((loose,))
         except PlacementError as error:
             raise PlacementError(error.what, fix=error.fix, at=(lazy.source, *error.at)) from None
-    return part
+    return node
 
 
 def check_replaced(container: Node, line: Source | None) -> None:
-    """Raise :class:`PlacementError` for a replaced child that may not be in its node.
+    """Raise :class:`PlacementError` if a child of a container may not be in it.
 
-    The node was checked when it was written. Its child was replaced later, at ``line``.
+    The container was checked when it was written. Its child was replaced later, at ``line``.
     """
     if container._node not in _CONTAINERS and container._node is not TurnNode:
         return
     rules = _rules(container)
-    wrong = uncut(container.content) if rules is Limit else None
+    wrong = first_not_cuttable(container.content) if rules is Limit else None
     for child in container.content:
         if not isinstance(child, str) and child._mask & rules._forbids:
-            wrong = wrong or culprit(child, rules._forbids)
+            wrong = wrong or forbidden_node(child, rules._forbids)
     if wrong is not None:
         raise PlacementError(
             f"{named_label(wrong)} cannot be in {named_label(container)}",
@@ -119,15 +120,15 @@ def _misplaced(node: Node, container: Node, lazy: LazyNode) -> PlacementError:
     )
 
 
-# The lazy part: a function returns it when the prompt is rendered.
+# The component ``Lazy``: a part that a function returns when the prompt is rendered.
 
 
 @attrs.frozen
 class LazyContext:
-    """The request that the function of a :class:`Lazy` is called for.
+    """The request for which the function of a :class:`Lazy` is called.
 
-    ``model`` and ``provider`` are the target, ``None`` where it is unknown. ``tokens`` is the
-    number of tokens that the part may fill, ``None`` without a budget.
+    ``model`` and ``provider`` are the target, ``None`` if they are unknown. ``tokens`` is the
+    number of tokens that the part may have, ``None`` without a budget.
 
     >>> from promptdsl import LazyContext
     >>> LazyContext(model="gpt-5", tokens=200).tokens
@@ -143,12 +144,13 @@ class Lazy(Component, LazyNode):
     r"""A part that ``function`` returns when the prompt is rendered.
 
     The function is called with a :class:`LazyContext`; no block is open. It returns text (which is
-    a value), a part, or ``None`` for nothing. With ``arender()`` it may be asynchronous.
-    ``weight``, a number above 0 (default 1), is its share when several lazies divide the remaining
-    tokens of a budget.
+    a value), a part, or ``None`` for nothing. With ``arender()`` it may be asynchronous. Several
+    lazies divide the remaining tokens of a budget: ``weight``, a number above 0 (default 1), is its
+    share.
 
-    Raises :class:`ContentError` for anything but a function, :class:`OptionError` for another
-    weight.
+    Raises :class:`ContentError` for an argument that is not a function, and :class:`OptionError`
+    for a ``weight`` that is not a number above 0. An error of the function, or of its result, is
+    raised when the prompt is rendered.
 
     >>> from promptdsl import Lazy, System, render
     >>> system = System(Lazy(lambda context: f"You run on {context.model}."))
@@ -171,7 +173,7 @@ class Lazy(Component, LazyNode):
             raise too_many(self, function, weight, *extra)
         self.function = function
         self.weight = weight
-        self.overrides = kept_overrides()
+        self.overrides = current_overrides()
         begin_leaf(self, unknown)
 
     def _check_fields(self) -> None:
@@ -191,9 +193,12 @@ class Lazy(Component, LazyNode):
 
 
 def call(lazy: LazyNode, context: LazyContext) -> object:
-    """Return the result of a lazy's function; :class:`ContentError` if it has to be awaited."""
+    """Call the function of a lazy, and return its result.
+
+    Raises :class:`ContentError` for an asynchronous function, which has to be awaited.
+    """
     with detached(), replacing(_overrides(lazy)):
-        result = _finished(_called(lazy, context), lazy)
+        result = _finished(_call_function(lazy, context), lazy)
     if isawaitable(result):
         close: Callable[[], object] | None = getattr(result, "close", None)
         if close is not None:
@@ -214,27 +219,31 @@ def _overrides(lazy: LazyNode) -> Replacements | None:
     return restored(lazy.overrides, check_replaced)
 
 
-def _called(lazy: LazyNode, context: LazyContext) -> object:
-    """Return the result of a lazy's function; :class:`ContentError` if it takes other arguments."""
+def _call_function(lazy: LazyNode, context: LazyContext) -> object:
+    """Call the function of a lazy, and return its result; a coroutine is not awaited.
+
+    Raises :class:`ContentError` if it does not take one argument. Its own errors get a note with
+    the line of the lazy.
+    """
     try:
         return lazy.function(context)
     except Exception as error:
         trace = error.__traceback__
         if not isinstance(error, TypeError) or (trace is not None and trace.tb_next is not None):
-            # Raised by the function itself.
+            # The code of the function raised the error.
             note_caller(error, lazy.source, "the function of this Lazy")
             raise
         raise ContentError(
             f"the function of this Lazy has to take one argument, the context: {error}",
-            fix="give it one parameter: lambda context: ...",
+            fix="write a function with one parameter: lambda context: ...",
             at=(lazy.source,),
         ) from None
 
 
 async def acall(lazy: LazyNode, context: LazyContext) -> object:
-    """Return the result of a lazy's function; it is awaited if necessary."""
+    """Call the function of a lazy, and return its result; await the result if necessary."""
     with detached(), replacing(_overrides(lazy)):
-        result: object | Awaitable[object] = _called(lazy, context)
+        result: object | Awaitable[object] = _call_function(lazy, context)
         if isawaitable(result):
             try:
                 result = await result
@@ -245,7 +254,12 @@ async def acall(lazy: LazyNode, context: LazyContext) -> object:
 
 
 def _finished(result: object, lazy: LazyNode) -> object:
-    """Return the result, or an empty part with a hint if it wrote parts and returned none."""
+    """Return the result of a function, after it ended.
+
+    If the function wrote components and returned ``None``, they are not sent: then the result is an
+    empty node for which a hint is reported. Raises :class:`ScopeError` for a block that is still
+    open.
+    """
     block = open_block()
     if block is not None:
         raise ScopeError(
@@ -259,7 +273,10 @@ def _finished(result: object, lazy: LazyNode) -> object:
 
 
 def part_of(result: object, lazy: LazyNode) -> Node | None:
-    """Return the result of a lazy as a part: text is a value; ``None`` for an empty result."""
+    """Return the result of a lazy as a node, ``None`` for an empty result; text is a value.
+
+    Raises :class:`ContentError` for a result that cannot be content.
+    """
     if result is None:
         return None
     if isinstance(result, Node):
@@ -270,5 +287,5 @@ def part_of(result: object, lazy: LazyNode) -> Node | None:
     if is_list(result):
         problem = f"a {kind_of(result)} cannot be content of a Lazy"
         raise ContentError(problem, fix="return Fragment(*parts)", at=(lazy.source,))
-    parts = tuple(inline(result, lazy))
-    return make(TextNode, parts, mask=TEXT_BITS, at=lazy._at) if parts else None
+    pieces = tuple(inline(result, lazy))
+    return make(TextNode, pieces, mask=TEXT_BITS, at=lazy._at) if pieces else None

@@ -1,4 +1,7 @@
-"""The attachments: images, audio, documents and videos."""
+"""The attachments: images, audio, documents and videos.
+
+:func:`_write_media` makes each of them, for all ``from_`` methods.
+"""
 
 import os
 from collections.abc import Callable, Mapping
@@ -17,7 +20,7 @@ from typing import (
 )
 
 from promptdsl.components.options import bad_option, check_choice, unknown_option
-from promptdsl.components.scope import Component, location, start
+from promptdsl.components.scope import Component, join_open_block, start
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, with_article
 from promptdsl.foundation.source import LEFT_OUT, author, public_api
 from promptdsl.foundation.unicode import exact
@@ -34,7 +37,7 @@ DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 
 class ShownOptions(TypedDict, total=False):
-    """How an attachment is shown; ``detail`` is for images."""
+    """The title of an attachment; and its ``detail``, which only images have."""
 
     title: str | None
     detail: Detail | None
@@ -47,12 +50,12 @@ class MediaOptions(ShownOptions, total=False):
 
 
 class MediaComponent(Component, MediaNode):
-    """The base class of the attachments, which are made by their ``from_`` methods.
+    """The base class of the attachments. Write a ``from_`` method of a subclass.
 
-    All methods take ``title``, a name for people, and ``media_type``, which may be left out if the
-    bytes show it. ``detail`` is for images. They raise :class:`MediaError` for data that is not an
-    attachment of this kind, :class:`ContentError` for an argument of another type and
-    :class:`OptionError` for an unknown option.
+    All methods take ``title``, a name for people, and ``media_type``, which you can leave out if
+    the bytes show it. Images also take ``detail``. They raise :class:`MediaError` for data that is
+    not an attachment of this kind, :class:`ContentError` for an argument of another type and
+    :class:`OptionError` for an unknown option or a bad value.
     """
 
     __slots__ = ()
@@ -71,16 +74,16 @@ class MediaComponent(Component, MediaNode):
     def from_path(
         cls, path: str | os.PathLike[str], *extra: Never, **options: Unpack[MediaOptions]
     ) -> Self:
-        """Return an attachment in a file, which is read when the prompt is rendered."""
+        """Return the attachment in a file; the file is read when the prompt is rendered."""
         text = os.fspath(path) if isinstance(path, os.PathLike) else path
         return _write_media(cls, of_path, text, options, extra=extra)
 
     @classmethod
     def from_url(cls, url: str, *extra: Never, **options: Unpack[MediaOptions]) -> Self:
-        """Return an attachment at an address: ``http(s):``, ``s3:``, ``gs:``, or ``data:``.
+        """Return the attachment at an address: ``http(s):``, ``s3:``, ``gs:``, or ``data:``.
 
-        The provider fetches it, or the ``media_loader`` of a render; a ``data:`` address holds the
-        bytes.
+        The provider fetches it, or the ``media_loader`` of a render. A ``data:`` address contains
+        the bytes, so nothing is fetched.
         """
         return _write_media(cls, of_url, url, options, extra=extra)
 
@@ -92,7 +95,7 @@ class MediaComponent(Component, MediaNode):
         *extra: Never,
         **options: Unpack[ShownOptions],
     ) -> Self:
-        """Return an attachment from its bytes, at most 32 MB."""
+        """Return an attachment made of its bytes, at most 32 MB."""
         return _write_media(cls, of_bytes, data, {"media_type": media_type, **options}, extra=extra)
 
     @classmethod
@@ -103,14 +106,17 @@ class MediaComponent(Component, MediaNode):
         *extra: Never,
         **options: Unpack[ShownOptions],
     ) -> Self:
-        """Return an attachment from base64 text, at most 32 MB decoded; white space is skipped."""
+        """Return an attachment made of base64 text; white space in it is skipped.
+
+        The decoded bytes are at most 32 MB.
+        """
         return _write_media(
             cls, of_base64, data, {"media_type": media_type, **options}, extra=extra
         )
 
     @classmethod
     def from_file_id(cls, id: str, *extra: Never, **options: Unpack[MediaOptions]) -> Self:
-        """Return an attachment that was uploaded before, by the id from its provider."""
+        """Return an attachment that you uploaded before; ``id`` is the file id of its provider."""
         return _write_media(cls, of_file_id, id, options, extra=extra)
 
 
@@ -195,7 +201,7 @@ _DATA: Mapping[Callable[..., MediaSource], str] = {
     of_base64: "base64 text, a string",
     of_file_id: "a file id, a string",
 }
-"""The words for the data of each ``from_`` method, in errors."""
+"""What each ``from_`` method takes, in the words of an error."""
 
 
 @public_api
@@ -207,7 +213,10 @@ def _write_media(
     *,
     extra: tuple[object, ...],
 ) -> M:
-    """Return a new attachment in the open block; ``read`` makes its source from the data."""
+    """Return a new attachment in the open block; ``read`` makes its source from the data.
+
+    The errors are those of :class:`MediaComponent`.
+    """
     component = object.__new__(cls)
     start(component, 4)
     if extra:
@@ -233,7 +242,7 @@ def _write_media(
         component.block = cls._block_class(source, **texts)
     except PromptError as error:
         raise error.located(component.source) from None
-    location(component)
+    join_open_block(component)
     return component
 
 

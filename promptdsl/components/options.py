@@ -1,7 +1,7 @@
 """The options of components: their types, the checks of their values, and the errors.
 
-Begin with ``options_of``, which checks the options of one component. The functions ``check_*`` are
-for the fields of components, too.
+Begin with :func:`options_of`, which checks all options of a component. Components also check their
+fields with the functions ``check_*``.
 """
 
 import re
@@ -11,7 +11,7 @@ from math import inf, isnan
 from sys import int_info
 from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, TypeVar, cast, get_args
 
-from promptdsl.components.scope import BY_PRIORITY, MOST, Component, retract
+from promptdsl.components.scope import BY_PRIORITY, MAX_REMEMBERED, Component, retract
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.errors import DataError, OptionError, is_one_of, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, frozen
@@ -28,15 +28,16 @@ BODY_ENCODINGS: tuple[BodyEncoding, ...] = get_args(BodyEncoding)
 AUDIENCES: tuple[Audience, ...] = get_args(Audience)
 NOT_SPOKEN = ~SPOKEN
 LONGEST_ID = 60
-"""The most characters of a text from which an error makes an id."""
+"""The maximum number of characters of a text that an error uses to propose an id."""
 MOST_WORDS = 4
-"""The most words of a title; a longer text was meant as content."""
+"""The maximum number of words of a title: a longer text was probably meant as content."""
 LARGEST: int = 10**int_info.str_digits_check_threshold
-"""The largest whole number of an option: Python may refuse to print a larger number."""
-A_NUMBER = "write a number: the higher, the longer it is kept"
+"""The largest whole number of an option, because Python may refuse to print a larger number."""
+A_NUMBER = "write a number: the higher it is, the later a budget drops the part"
 
 
-# A turn takes its options as **options: with eight keyword-only parameters it takes 35 % longer.
+# The types of the options. A turn takes them as **options, because eight keyword-only parameters
+# would make it 35 % slower.
 
 
 class SharedOptions(TypedDict, total=False):
@@ -69,7 +70,7 @@ class TurnOptions(SharedOptions, total=False):
 
 
 class EventOptions(TurnOptions, FencedOptions, total=False):
-    """The options of an event turn."""
+    """The options of an event turn: those of a turn, and ``encoding``."""
 
 
 class NamedTurnOptions(TurnOptions, total=False):
@@ -95,13 +96,15 @@ class SectionOptions(TypedDict, total=False):
 
 
 def unknown_option(component: Component, name: str) -> OptionError:
-    """Return the error for a keyword that a component does not take."""
+    """Return the error for a keyword that a component does not take, with a suggestion."""
     problem = f"{label(component)}() takes no {name!r}"
     kinds = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     parameters = _parameters(component)
-    names = {each.name for each in parameters if each.kind in kinds} | component._accepts
+    names = {
+        parameter.name for parameter in parameters if parameter.kind in kinds
+    } | component._accepts
     fix = nearest(name, names)
-    by_position = {each.name for each in parameters if each.kind in _BY_POSITION}
+    by_position = {parameter.name for parameter in parameters if parameter.kind in _BY_POSITION}
     if not fix.startswith("did"):
         if _SYNONYMS.get(name) in names:
             fix = f"did you mean {_SYNONYMS[name]!r}?"
@@ -125,16 +128,18 @@ _EVENT_FIELDS = {
 """The fields of event blocks, each with the block that has it."""
 
 _UNCACHED = ("Output", "Reserve", "Ephemeral", "Grounding")
-"""The components that no cache mark can follow: settings, and content that is sent only once."""
+"""The components without a cache mark after them: settings, and content that is sent once."""
 
 
 def too_many(component: Node, *arguments: object) -> OptionError:
     """Return the error for more positional arguments than a component takes."""
     retract(arguments)
     takes = [parameter.kind for parameter in _parameters(component)]
-    number = takes.count(_BY_POSITION[0]) + takes.count(Parameter.POSITIONAL_OR_KEYWORD)
-    several = "argument" if number == 1 else "arguments"
-    problem = f"{label(component)}() takes {number} {several} by position, not {len(arguments)}"
+    positional_count = takes.count(_BY_POSITION[0]) + takes.count(Parameter.POSITIONAL_OR_KEYWORD)
+    noun = "argument" if positional_count == 1 else "arguments"
+    problem = (
+        f"{label(component)}() takes {positional_count} {noun} by position, not {len(arguments)}"
+    )
     return OptionError(problem, fix=f"write {usage(component)}", at=(author(),))
 
 
@@ -166,7 +171,7 @@ _SYNONYMS = {
     **dict.fromkeys(("parameters", "schema", "inputSchema"), "input_schema"),
     "keep_last": "keep",
 }
-"""The names of options in other libraries, each with our name."""
+"""The names of options in other libraries, each with the name in promptdsl."""
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
 
@@ -191,28 +196,33 @@ def refuse_options(component: Component, options: Iterable[str]) -> None:
 def options_of(
     component: Component, options: Mapping[str, object], id: str | None = None
 ) -> Options:
-    """Return the checked options of a component, and set the bits of its mask for them."""
-    alone = id is None and len(options) == 1 and "priority" in options
-    if alone and "priority" in component._accepts:
+    """Check the options of a component and return them; set the bits of its mask for them.
+
+    ``id`` is the id of a component that takes it as its first argument; it is already checked.
+    Raises :class:`OptionError` for an unknown option or a bad value, :class:`DataError` for
+    metadata that is not plain data.
+    """
+    is_priority_only = id is None and len(options) == 1 and "priority" in options
+    if is_priority_only and "priority" in component._accepts:
         return at_priority(component, options["priority"])
-    kept: dict[str, Any] = {}  # Any: attrs checks no types, `_kept_option` has done so
+    checked_values: dict[str, Any] = {}  # Any: attrs checks no types, `_kept_option` has done so
     for name, value in options.items():
         if name not in component._accepts:
             raise unknown_option(component, name)
         try:
-            kept[name] = _kept_option(component, name, value)
-        except DataError as error:  # metadata that contains itself, or is nested too deep
+            checked_values[name] = _kept_option(component, name, value)
+        except DataError as error:  # the metadata contains itself, or has too many levels
             raise error.located(component.source) from None
     if id is not None:
-        kept["id"] = id
-    checked = Options(**kept)
+        checked_values["id"] = id
+    node_options = Options(**checked_values)
     # The bit SPOKEN is only for a turn without options.
-    component._mask = component._mask & NOT_SPOKEN | implied(checked)
-    return checked
+    component._mask = component._mask & NOT_SPOKEN | implied(node_options)
+    return node_options
 
 
 def _kept_option(component: Node, name: str, value: object) -> object:
-    """Return the value of an option for a node; :class:`OptionError` for a bad value."""
+    """Return the value that a node keeps of an option, or raise :class:`OptionError`."""
     if name == "priority":
         return check_priority(component, value)
     if name == "audience":
@@ -242,13 +252,16 @@ def _kept_option(component: Node, name: str, value: object) -> object:
 
 _SEPARATOR = re.compile(r"(?:[ \t]*|\n+)\Z")
 _SEPARATOR_RULE = (
-    r'a separator is spaces and tabs alone, or "\n" alone: "", " ", "\n", "\n\n"; '
+    r'a separator is only spaces and tabs, or only line ends: "", " ", "\n", "\n\n"; '
     "write other text as a part"
 )
 
 
 def _kept_tags(component: Node, value: object) -> tuple[str, ...]:
-    """Return the tags of a collection; those of a set, which has no order, are sorted."""
+    """Return the tags of a collection as a tuple; those of a set are sorted.
+
+    Raises :class:`OptionError` for a value that is not a collection of strings.
+    """
     if not _is_collection(value) or not all(isinstance(tag, str) for tag in value):
         raise bad_option(component, "tags", value, 'write a tuple of strings: tags=("a", "b")')
     tags = map(str.__str__, cast("Collection[str]", value))
@@ -271,14 +284,15 @@ def _kept_metadata(component: Node, value: object) -> Mapping[str, object]:
 
 
 def at_priority(component: Node, priority: object) -> Options:
-    """Return the options of a component with a priority and no other option.
+    """Return the options of a component that has a priority and no other option.
 
-    A turn keeps the bit SPOKEN: a priority does not change what is sent.
+    A turn keeps the bit SPOKEN, because a priority does not change what is sent. Raises
+    :class:`OptionError` for a bad priority.
     """
     memory = BY_PRIORITY.get(type(priority))
-    known = None if memory is None else memory.get(priority)
-    if known is not None:
-        return known
+    earlier_options = None if memory is None else memory.get(priority)
+    if earlier_options is not None:
+        return earlier_options
     if priority is None:
         return DEFAULTS
     try:
@@ -286,13 +300,16 @@ def at_priority(component: Node, priority: object) -> Options:
     except OptionError as error:
         end_traceback(error)
         raise
-    if memory is not None and len(memory) < MOST:
+    if memory is not None and len(memory) < MAX_REMEMBERED:
         memory[priority] = options
     return options
 
 
 def is_real(value: object) -> bool:
-    """Return whether a value is a number that can be compared: not a boolean, NaN or too large."""
+    """Return whether a value is a number that can be compared: no boolean, no NaN, not too large.
+
+    A whole number above ``LARGEST`` is too large; an infinite number is not.
+    """
     if isinstance(value, float):
         return not isnan(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -301,7 +318,10 @@ def is_real(value: object) -> bool:
 
 
 def check_priority(component: Node, priority: object) -> float | None:
-    """Return a finite number as an ``int`` or ``float``, or ``None``; else :class:`OptionError`."""
+    """Return a priority as an ``int``, a ``float`` or ``None``.
+
+    Raises :class:`OptionError` for a value that is not a finite number or ``None``.
+    """
     number = exact_number(priority)
     if priority is not None and (not is_real(priority) or number in (inf, -inf)):
         raise bad_option(component, "priority", priority, A_NUMBER)
@@ -309,23 +329,29 @@ def check_priority(component: Node, priority: object) -> float | None:
 
 
 def exact_number(value: object) -> float | None:
-    """Return a number as an ``int`` or ``float``: a subclass may have comparisons of its own."""
+    """Return a number as an exact ``int`` or ``float``, ``None`` for any other value.
+
+    A subclass of ``int`` may compare its values in another way.
+    """
     if isinstance(value, int):
         return int.__int__(value)
     return float.__float__(value) if isinstance(value, float) else None
 
 
-def check_count(component: Node, name: str, value: object, least: int) -> int:
-    """Return a whole number of ``least`` or more, or raise :class:`OptionError`."""
+def check_count(component: Node, name: str, value: object, minimum: int) -> int:
+    """Return a whole number that is ``minimum`` or more, or raise :class:`OptionError`."""
     if isinstance(value, int) and is_real(value):
-        number = int.__int__(value)
-        if number >= least:
-            return number
-    raise bad_option(component, name, value, f"write a whole number, {least} or more")
+        count = int.__int__(value)
+        if count >= minimum:
+            return count
+    raise bad_option(component, name, value, f"write a whole number, {minimum} or more")
 
 
 def check_choice(component: Node, name: str, value: S, choices: Collection[str]) -> S:
-    """Return a value as a ``str`` if it is one of the choices, or raise :class:`OptionError`."""
+    """Return a value that is one of the choices, as an exact ``str``.
+
+    Raises :class:`OptionError` for any other value, with the nearest choice.
+    """
     text = exact(value)
     if not is_one_of(value, choices):
         fix = nearest(value, choices)
@@ -340,7 +366,7 @@ _SIDES = {
     **dict.fromkeys(("end", "last", "bottom", "right"), "tail"),
     **dict.fromkeys(("both", "edges"), "ends"),
 }
-"""Other words for the part of a text that stays."""
+"""Other words for ``keep``, the part of a text that stays."""
 
 
 def check_flag(component: Node, name: str, value: object) -> None:
@@ -355,9 +381,10 @@ def is_name(value: object) -> bool:
 
 
 def id_problem(component: Node, value: object) -> str:
-    """Return the rule for ids and what to write; an empty string for a good id.
+    """Return the rule for ids and what to write, or an empty string for a good id.
 
-    The id of a section is the name of a tag. The id of a turn is any text: it is often data.
+    The id of a section is the name of a tag. The id of a turn may be any text that is not empty,
+    because it often comes from data.
     """
     if isinstance(component, SectionNode):
         return "" if is_name(value) else f"{_TAG_RULE}; {_section_advice(value)}"
@@ -373,7 +400,7 @@ def id_problem(component: Node, value: object) -> str:
     return f"an id is any text that is not empty; {fix}"
 
 
-_TAG_RULE = "the id of a section names a tag: a letter or _, then letters, digits, _ . -"
+_TAG_RULE = "the id of a section is the name of a tag: a letter or _, then letters, digits, _ . -"
 
 
 def _section_advice(value: object) -> str:
@@ -385,9 +412,9 @@ def _section_advice(value: object) -> str:
     ascii_text = normalize("NFKD", text[:LONGEST_ID]).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^A-Za-z0-9_.-]+", "_", ascii_text).strip("_.-")
     if not slug:
-        return 'it comes first: Section("rules", "...")'
+        return 'the id comes first: Section("rules", "...")'
     if len(text.split()) > MOST_WORDS:
-        return f'it comes first: Section("rules", {shown(text)})'
+        return f'the id comes first: Section("rules", {shown(text)})'
     if not is_name(slug):
         slug = f"_{slug}"
     title = f", title={shown(text)}" if " " in text.strip() else ""

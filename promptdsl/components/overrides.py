@@ -1,4 +1,8 @@
-"""The block :func:`override`: functions and parts replace components, sections and constants."""
+"""The ``with`` block :func:`override`, which replaces components, sections and constants.
+
+:func:`override` checks the keys and their replacements; :class:`_Override` is the block.
+``replacements.py`` has what is in force in the block.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +24,8 @@ from promptdsl.components.replacements import (
     Key,
     Replacement,
     Replacements,
+    as_tuple,
     difference,
-    entries_of,
     is_plain,
     unfit,
     written_as,
@@ -44,7 +48,7 @@ def override(
 ) -> AbstractContextManager[None]:
     """Return a ``with`` block in which components, sections and constants are replaced.
 
-    A key is one of these:
+    A key of the mapping is one of these:
 
     - a component, its name, or its name with its module (``"shop.prompts.tone"``), if two
       components have the same name;
@@ -53,19 +57,21 @@ def override(
     - the id of a :class:`Section`;
     - a part that a module exports (a constant).
 
-    A component is replaced by a function that takes the same arguments, or by a part. A section and
-    a constant are replaced by a part. If a ``Section`` replaces a section, nothing of the old one
-    stays. Any other part becomes the content of the old section, under its id and title.
+    The value of the key is its replacement. For a component it is a function that takes the same
+    arguments, or a part. For a section and a constant it is a part. If a ``Section`` replaces a
+    section, nothing of the old section stays. Any other part becomes the content of the old
+    section, which keeps its id and title.
 
     The innermost override wins. If a function calls the component that it replaces, it gets the
-    original, or the next override around it. Parts that were written before the block do not
-    change, unless they are included or passed as arguments in the block. A :class:`Lazy` that is
-    written in the block is called with the same overrides. A :class:`Template` that is written in
-    the block uses them for the library sections that it includes; only text can replace these.
+    original component, or the next override around the block. Parts that were written before the
+    block do not change, unless they are included or passed as arguments in the block. A
+    :class:`Lazy` that is written in the block is called with the same overrides. A
+    :class:`Template` that is written in the block uses them for the library sections that it
+    includes; only text can replace these.
 
     Raises :class:`LibraryError` for an unknown library or section. Raises :class:`OptionError` for
-    any other unknown name, for a function that does not take the arguments of a call, and at the
-    end of the block for a section or constant that was not written in it.
+    any other unknown name, and for a function that does not take the arguments of a call. The end
+    of the block raises :class:`OptionError` for a section or constant that was not written in it.
 
     >>> from promptdsl import Section, System, component, override, render
     >>> @component
@@ -94,7 +100,7 @@ def override(
             fix=f'write override({{"{name}": my_{name}}})',
             at=(line,),
         )
-    # Parts written in the mapping itself have joined the open block.
+    # Components that were written in the mapping itself have joined the open block.
     adopt(make(FragmentNode, at=line), (*replacements, *replacements.values()))
     checked = [_checked(key, by, line) for key, by in replacements.items()]
     return _Override(checked, line)
@@ -104,17 +110,21 @@ unwrap(override).__defaults__ = (LEFT_OUT,)
 
 
 def _checked(key: object, by: object, line: Source) -> Replacement:
-    """Return a replacement of a key ``by`` a value, or raise :class:`OptionError`."""
+    """Return the replacement of a key ``by`` a function or a part.
+
+    Raises :class:`OptionError` for a wrong key or value, :class:`LibraryError` for an unknown
+    library or section.
+    """
     if isinstance(key, Node):
         if isinstance(by, Node):
             return Replacement(key, written_as(finish(by)), line, check=check_replaced)
         problem = f"{named_label(key)} cannot be overridden by {kind_of(by)}"
-        raise OptionError(problem, fix="override a part by a part", at=(line,))
-    made = components_called(key)
-    if made:
-        # A library section is known by its name, which is the same after a pickle.
-        known_by = cast("Key", key) if made[0].section is None else made[0].name
-        return _of_component(known_by, made, by, line)
+        raise OptionError(problem, fix="write a part, such as Text(...)", at=(line,))
+    matches = components_called(key)
+    if matches:
+        # The key of a library section is its name, because this is the same after pickling.
+        component_key = cast("Key", key) if matches[0].section is None else matches[0].name
+        return _of_component(component_key, matches, by, line)
     if isinstance(key, str):
         if isinstance(by, Node) and is_name(key):
             return Replacement(key, written_as(finish(by)), line, check=check_replaced)
@@ -134,65 +144,86 @@ def _checked(key: object, by: object, line: Source) -> Replacement:
     raise OptionError(problem, fix=fix, at=(line,))
 
 
-def _of_component(key: Key, made: list[ComponentFunction], by: object, line: Source) -> Replacement:
-    """Return the replacement of a component or section, or of all components with one name."""
-    name = key if isinstance(key, str) else made[0].__name__
+def _of_component(
+    key: Key, matches: list[ComponentFunction], by: object, line: Source
+) -> Replacement:
+    """Return the replacement of a component or section, or of all components with one name.
+
+    ``matches`` are these components. Raises :class:`OptionError` for a value that cannot replace
+    any of them.
+    """
+    name = key if isinstance(key, str) else matches[0].__name__
     if isinstance(by, Node):
-        childless = not all(component.takes_children for component in made)
+        childless = not all(component.takes_children for component in matches)
         if not childless and not is_name(key):
             problem = f"{name} takes children, which a part cannot hold"
-            raise OptionError(problem, fix="give a function that yields", at=(line,))
-        # It is no error if the component is not called in the block.
+            raise OptionError(problem, fix="replace it by a function that yields", at=(line,))
+        # A component does not have to be called in the block, a section has to be written in it.
         return Replacement(key, written_as(finish(by)), line, childless, check_replaced)
     function = original_of(by)
     if not is_plain(function):
         raise OptionError(
             f"{name!r} cannot be overridden by {kind_of(by)}",
-            fix="give a function, or a part such as Text(...)",
+            fix="write a function, or a part such as Text(...)",
             at=(line,),
         )
-    # If several components have this name, it has to fit one. The call is checked again.
-    problems = [difference(component.function, function) for component in made]
+    # If several components have this name, the function has to fit one of them. Each call is
+    # checked, too.
+    problems = [difference(component.function, function) for component in matches]
     if all(problems):
-        raise unfit(name, made[-1].function, (function, problems[-1]), (line,))
+        raise unfit(name, matches[-1].function, (function, problems[-1]), (line,))
     return Replacement(key, cast("Function", by), line, used=True)
 
 
 def components_called(key: object) -> list[ComponentFunction]:
-    """Return the components of a key: a component, those of a name, or an unused section."""
-    made = [each for each in components() if each is key or key in each.names]
-    if not made and isinstance(key, str) and ":" in key:
+    """Return the components of a key: the component itself, or all components of this name.
+
+    For the qualified name of a section that was not used so far, it loads the library.
+    """
+    matches = [
+        component for component in components() if component is key or key in component.names
+    ]
+    if not matches and isinstance(key, str) and ":" in key:
         return [_section_called(key)]
-    return made
+    return matches
 
 
 def _section_called(name: str) -> ComponentFunction:
-    """Return the component of a library section: the library is installed, or made in code."""
-    from promptdsl.templates.installed import MADE
+    """Return the component of a section of a library that is installed, or made in code.
+
+    Raises :class:`LibraryError` for an unknown library or section.
+    """
+    from promptdsl.templates.installed import LIBRARIES_MADE
 
     try:
         return section_at(name)
     except LibraryError:
-        library, _, section = name.partition(":")
-        for made in [made for made in MADE if made.name == library]:
+        library_name, _, section = name.partition(":")
+        for library in [library for library in LIBRARIES_MADE if library.name == library_name]:
             with suppress(LibraryError):
-                return cast("ComponentFunction", made[section])
+                return cast("ComponentFunction", library[section])
         raise
 
 
 def _templates_called(name: str) -> Iterator[str]:
-    """Yield the full names of the templates with a short name in the libraries of this process."""
-    from promptdsl.templates.installed import MADE
+    """Yield the qualified names of all templates with this short name.
+
+    They are those of the libraries that this process made or loaded.
+    """
+    from promptdsl.templates.installed import LIBRARIES_MADE
     from promptdsl.templates.limits import SUFFIX
 
-    for library in MADE:
+    for library in LIBRARIES_MADE:
         folder = library.templates
         if folder is not None and os.path.isfile(os.path.join(folder.folder, f"{name}{SUFFIX}")):
             yield f"{library.name}:{name}"
 
 
 def section_at(name: str) -> ComponentFunction:
-    """Return the component of a section of an installed library, by its qualified name."""
+    """Return the component of a section of an installed library, by its qualified name.
+
+    Raises :class:`LibraryError` for an unknown library or section.
+    """
     from promptdsl.templates.installed import load_library
 
     library, _, section = name.partition(":")
@@ -207,28 +238,32 @@ class _Override(AbstractContextManager[None]):
         self.line = line
 
     def __enter__(self) -> None:
-        around = OVERRIDES.get()
-        entries = (*map(attrs.evolve, self.replacements), *entries_of(around))
-        inside = Replacements(entries, around=around, opened_by=self)
-        OVERRIDES.set(inside)
+        enclosing = OVERRIDES.get()
+        in_order = (*map(attrs.evolve, self.replacements), *as_tuple(enclosing))
+        in_block = Replacements(in_order, enclosing=enclosing, opened_by=self)
+        OVERRIDES.set(in_block)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        top = opened = OVERRIDES.get()
-        while opened is not None and opened.opened_by is not self:
-            opened = opened.around
-        if opened is not None:
-            OVERRIDES.set(opened.around)
+        top = candidate = OVERRIDES.get()
+        while candidate is not None and candidate.opened_by is not self:
+            candidate = candidate.enclosing
+        if candidate is not None:
+            OVERRIDES.set(candidate.enclosing)
         if kind is not None:
             return
-        if opened is None or opened is not top:
+        if candidate is None or candidate is not top:
             raise out_of_order("this override()", self.line)
-        mine = opened.entries[: len(self.replacements)]
+        mine = candidate.in_order[: len(self.replacements)]
         unused = [replacement for replacement in mine if not replacement.used]
         if unused:
             key = unused[0].key
             missed = label(key) if isinstance(key, Node) else f"Section {key!r}"
             problem = f"this override() replaced nothing: no {missed} was written in its block"
-            fix = nearest(key, [each.name for each in components()]) if isinstance(key, str) else ""
+            fix = (
+                nearest(key, [component.name for component in components()])
+                if isinstance(key, str)
+                else ""
+            )
             if not fix.startswith("did"):
-                fix = "take the id from outline(), or override a component by its function"
+                fix = "write an id that outline() shows, or override a component by its function"
             raise OptionError(problem, fix=fix, at=(self.line,))

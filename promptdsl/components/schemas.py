@@ -1,4 +1,7 @@
-"""The JSON schema of a Python type, and of the parameters of a function."""
+"""The JSON schema of a Python type, and of the parameters of a function.
+
+Read :func:`type_schema` and :func:`signature_of`; pydantic makes both schemas.
+"""
 
 import inspect
 import json
@@ -44,8 +47,8 @@ def type_schema(
 ) -> dict[str, JsonValue]:
     """Return the JSON schema of a type, without the titles that only repeat names.
 
-    ``name`` is the subject of an error. Raises :class:`ContentError` for a type without a schema,
-    for any reason, and if pydantic is not installed.
+    ``name`` is the name of the type in an error. Raises :class:`ContentError` for a type without a
+    schema, and if pydantic is not installed.
     """
     return checked_type(kind, name).schema
 
@@ -61,7 +64,10 @@ def checked_type(
     kind: Any,  # Any: whatever pydantic takes for a type
     name: str,
 ) -> CheckedType:
-    """Return the check of a type's values, and its schema; see :func:`type_schema`."""
+    """Return the adapter that checks values of a type, and its schema.
+
+    ``name`` and the errors are those of :func:`type_schema`.
+    """
     check_installed(name)
     from pydantic import TypeAdapter
 
@@ -69,7 +75,7 @@ def checked_type(
         adapter: TypeAdapter[Any] = TypeAdapter(kind)  # Any: as above
         return CheckedType(adapter, adapter.json_schema(schema_generator=_generator()))
     except Exception as error:
-        # A type may have code of its own, which may raise any error.
+        # A type may run code of its author, which may raise any error.
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:")
         fix = "use plain types, dataclasses, TypedDicts or pydantic models"
         if getattr(error, "code", None) == "typed-dict-version":
@@ -78,7 +84,7 @@ def checked_type(
 
 
 def check_installed(name: str) -> None:
-    """Raise :class:`ContentError` if pydantic, which makes schemas, is not installed."""
+    """Raise :class:`ContentError` if pydantic is not installed: it makes the schema of ``name``."""
     if find_spec("pydantic") is None:
         raise ContentError(
             f"pydantic, which makes the schema of {name}, is not installed", fix=NEEDED
@@ -90,13 +96,16 @@ _IGNORED: "set[JsonSchemaWarningKind]" = {"skipped-choice", "non-serializable-de
 
 @cache
 def _generator() -> "type[GenerateJsonSchema]":
-    """Return the class that makes schemas; it leaves out titles that no author wrote."""
+    """Return the class that makes schemas; it leaves out titles that no author wrote.
+
+    The class is made at the first call, because pydantic is imported only where it is needed.
+    """
     from pydantic.json_schema import GenerateJsonSchema
 
     class Generator(GenerateJsonSchema):
-        """Pydantic's generator, without its own titles, and with sorted sets.
+        """Pydantic's generator of schemas, without generated titles.
 
-        A default without a JSON value is left out. Its parameters are pydantic's.
+        A default that is a set becomes a sorted list. A default without a JSON value is left out.
         """
 
         ignored_warning_kinds = _IGNORED
@@ -115,19 +124,19 @@ def _generator() -> "type[GenerateJsonSchema]":
             return _untitled(super().typed_dict_schema(schema), schema.get("cls"))
 
         def enum_schema(self, schema: "core_schema.EnumSchema") -> "JsonSchemaValue":
-            made = super().enum_schema(schema)
-            self.enums = {*self.enums, made["title"]}
-            return made
+            json_schema = super().enum_schema(schema)
+            self.enums = {*self.enums, json_schema["title"]}
+            return json_schema
 
         def generate(
             self, schema: "core_schema.CoreSchema", mode: "JsonSchemaMode" = "validation"
         ) -> "JsonSchemaValue":
-            made = super().generate(schema, mode)
-            # The titles of enumerations are put in last.
-            for part in (made, *made.get("$defs", {}).values()):
-                if part.get("title") in self.enums:
-                    del part["title"]
-            return made
+            json_schema = super().generate(schema, mode)
+            # pydantic writes the titles of enumerations last.
+            for titled in (json_schema, *json_schema.get("$defs", {}).values()):
+                if titled.get("title") in self.enums:
+                    del titled["title"]
+            return json_schema
 
         def get_default_value(self, schema: "core_schema.WithDefaultSchema") -> object:
             return _with_sorted_sets(super().get_default_value(schema))
@@ -143,7 +152,7 @@ def _untitled(schema: "JsonSchemaValue", cls: type | None) -> "JsonSchemaValue":
 
 
 def _with_sorted_sets(value: object) -> object:
-    """Return a default with sorted lists for sets: the order of a set depends on the hash seed."""
+    """Return a default with a sorted list for each set, whose order is not always the same."""
     from pydantic import TypeAdapter
 
     if isinstance(value, Set):
@@ -158,7 +167,7 @@ def _with_sorted_sets(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_with_sorted_sets(member) for member in cast("list[object]", value)]
     if isinstance(value, float) and not isfinite(value):
-        return object()  # has no JSON, so pydantic leaves the default out
+        return object()  # an object has no JSON value, so pydantic leaves the default out
     # A model or a dataclass becomes a mapping, which may still contain sets.
     plain: object = TypeAdapter(object).dump_python(value, by_alias=True)
     if type(plain) not in (set, frozenset, dict, list, tuple):
@@ -174,9 +183,10 @@ def _with_sorted_sets(value: object) -> object:
 class Arguments:
     """The check of a call's arguments, made of the same types as the schema of the function.
 
-    ``adapter`` is a pydantic adapter: it returns the arguments as keywords, or an instance if the
-    function is a pydantic model. ``keys`` has pydantic's name for each parameter. ``given`` are the
-    keywords of a ``partial``.
+    ``adapter`` is a pydantic adapter: it returns the arguments as keywords. If the function is a
+    pydantic model, it returns an instance. ``keys`` has the property of the schema for each
+    parameter; it is another name if the parameter has an alias. ``preset`` are the keywords of a
+    ``partial``.
     """
 
     adapter: Any  # Any: a TypeAdapter, imported where it is used
@@ -184,7 +194,7 @@ class Arguments:
     is_model: bool
     is_open: bool
     """Whether a call may have other arguments, too."""
-    given: Mapping[str, object]
+    preset: Mapping[str, object]
 
 
 @attrs.frozen
@@ -201,9 +211,11 @@ def signature_of(function: Callable[..., object]) -> Signature:
     """Return the signature of a function.
 
     The schema leaves out the arguments of a ``partial``, the object of a bound method, and a
-    parameter for the call itself (``call: ToolUseBlock``). A parameter's description is that of its
-    ``Annotated[..., Field(description=...)]``, or else that in the docstring (Google, NumPy or reST
-    style). Errors have the line of the function.
+    parameter for the call itself (``call: ToolUseBlock``). The description of a parameter is that
+    in ``Annotated[..., Field(description=...)]``, or else that in the docstring (Google, NumPy or
+    reST style).
+
+    Raises :class:`ContentError`, with the line of the function, for a function without a schema.
     """
     return remembered(function, _read_signature)
 
@@ -226,7 +238,7 @@ def _read_signature(function: Callable[..., object]) -> Signature:
         check_installed("a function")
         is_model = hasattr(inner, "__pydantic_fields__")
         if is_model:
-            # A pydantic model has more information on its fields than the signature of its class.
+            # The fields of a pydantic model have more details than the signature of its class.
             adapter, schema = checked_type(inner, name)
             schema.pop("description", None)
             names = {key: key for key in _properties(schema)}
@@ -236,7 +248,7 @@ def _read_signature(function: Callable[..., object]) -> Signature:
             parameters = _with_types(parameters, inner)
             adapter, schema = _checked_arguments(parameters, inner)
             schema.pop("additionalProperties", None)
-            # A property has the alias of its parameter, but a call takes the name.
+            # A property has the alias of its parameter, but a call takes the name of the parameter.
             names = dict(zip(_properties(schema), parameters, strict=True))
         properties = {names[key]: value for key, value in _properties(schema).items()}
         for key, text in descriptions.items():
@@ -263,7 +275,7 @@ def _properties(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 def _callable_of(function: Callable[..., object]) -> object:
-    """Return the function with the code; for an object with ``__call__``, this method."""
+    """Return the function itself; for an object with ``__call__``, this method."""
     if inspect.isroutine(function) or inspect.isclass(function):
         return getattr(function, "__func__", function)
     return inspect.unwrap(type(function).__call__)
@@ -272,6 +284,11 @@ def _callable_of(function: Callable[..., object]) -> object:
 def _parameters(
     function: Callable[..., object], inner: Callable[..., object], name: str
 ) -> dict[str, Parameter]:
+    """Return the parameters of a function by name.
+
+    Raises :class:`ContentError` for a parameter that a model cannot fill by its name. ``inner`` is
+    the function without its decorators, ``name`` its name in an error.
+    """
     try:
         parameters = dict(inspect.signature(function).parameters)
     except (ValueError, NameError, TypeError) as error:
@@ -279,8 +296,8 @@ def _parameters(
             f"the parameters of {name} cannot be read: {error}",
             fix="wrap it in a function with annotations, or write Tool(name=, input_schema=)",
         ) from None
-    around = str(getattr(inner, "__qualname__", "")).rpartition(".")[0]
-    in_class = bool(around) and not around.endswith("<locals>")
+    class_name = str(getattr(inner, "__qualname__", "")).rpartition(".")[0]
+    in_class = bool(class_name) and not class_name.endswith("<locals>")
     for index, (key, parameter) in enumerate(parameters.items()):
         kind = parameter.kind
         if kind in (kind.VAR_POSITIONAL, kind.VAR_KEYWORD):
@@ -300,9 +317,10 @@ def _parameters(
 def _with_types(
     parameters: Mapping[str, Parameter], function: Callable[..., object]
 ) -> dict[str, Parameter]:
-    """Return keyword parameters with the types of their annotations.
+    """Return keyword-only parameters with the types of their annotations.
 
-    A parameter for the tool call itself is left out: the model does not fill it.
+    A parameter for the tool call itself is left out, because the model does not fill it. Raises
+    :class:`ContentError` for an annotation that cannot be resolved.
     """
     stub = _new_stub(function)
     resolved: dict[str, Parameter] = {}
@@ -312,7 +330,7 @@ def _with_types(
         try:
             hint = get_type_hints(stub, include_extras=True)[name] if annotated else Any
         except Exception as error:
-            # An annotation may be any code, so it may raise any error.
+            # An annotation may contain any code, which may raise any error.
             raise ContentError(
                 f"the annotation of {name!r} cannot be found: {error}",
                 fix="define or import the type at the top of the module, outside of TYPE_CHECKING",
@@ -333,16 +351,16 @@ def _checked_arguments(
     try:
         return checked_type(stub, "a function")
     except ContentError:
-        # This error does not name the parameter, so each parameter is checked alone.
+        # This error does not name the parameter, so each parameter is checked separately.
         for name, hint in hints.items():
             checked_type(hint, f"the parameter {name!r}")
         raise
 
 
 def _new_stub(function: Callable[..., object]) -> FunctionType:
-    """Return a function that pydantic reads instead of another; it returns its arguments.
+    """Return a function that pydantic reads instead of ``function``; it returns its arguments.
 
-    Its annotations can use the global names of the other function.
+    Its annotations can use the global names of ``function``.
     """
     if inspect.isclass(function):
         return FunctionType(_stub.__code__, vars(sys.modules[function.__module__]))
@@ -362,13 +380,13 @@ def _read_docstring(
     elif inspect.isroutine(function) and name != "__call__":
         text = inspect.getdoc(function)
     else:
-        # For a __call__ without a docstring, Python returns a docstring of its own.
+        # For a __call__ without a docstring, inspect.getdoc() returns one of Python.
         text = None if inspect.isroutine(function) else _class_docstring(type(function))
         text = text or inspect.cleandoc(_callable_of(function).__doc__ or "")
     if not text:
         return None, {}
     if _TITLE.match(text):
-        # getdoc() removed the indentation of a docstring that begins with a title: restore it.
+        # getdoc() removed the indentation of a docstring that begins with a title. Restore it.
         text = text.replace("\n", "\n    ")
     try:
         from docstring_parser import parse
@@ -376,13 +394,13 @@ def _read_docstring(
         raise ContentError(
             "docstring-parser, which reads docstrings, is not installed", fix=NEEDED
         ) from None
-    # The parser finds the indentation without the first line, but that may be a title.
+    # The parser skips the first line when it looks for the indentation, but it may be a title.
     parsed = parse(f"\n{text}")
     sections = _SECTIONS.get(parsed.style.name if parsed.style else "")
     description = sections.sub("\n", text) if sections else parsed.description or ""
     descriptions: dict[str, str] = {}
     for parameter in parsed.params:
-        # On one line; NumPy's style describes several parameters at once.
+        # A description is written on one line. NumPy's style may have one for several parameters.
         line = " ".join((parameter.description or "").split())
         if line:
             descriptions |= dict.fromkeys(map(str.strip, parameter.arg_name.split(",")), line)
@@ -390,7 +408,7 @@ def _read_docstring(
 
 
 def _class_docstring(cls: type) -> str | None:
-    """Return the docstring of a class if its author wrote it, and Python did not generate it."""
+    """Return the docstring of a class, or ``None`` if Python generated it."""
     text: str = vars(cls).get("__doc__") or ""
     name = cls.__name__
     generated = is_dataclass(cls) or issubclass(cls, tuple)
@@ -413,4 +431,4 @@ _SECTIONS = {
         re.MULTILINE,
     ),
 }
-"""The docstring sections that are left out of a description; others, such as notes, stay."""
+"""The sections of a docstring that are not part of the description; others, such as notes, are."""

@@ -1,6 +1,7 @@
-"""The base class of components, and the open ``with`` blocks, which are in a context variable.
+"""The base class of components, and the open ``with`` blocks.
 
-The shortcuts for the most frequent components come first, each with its measured gain.
+Read :class:`Component` first, then :class:`OpenBlock` and the functions after it. What comes before
+them only saves time: it remembers what earlier components needed.
 """
 
 from __future__ import annotations
@@ -36,36 +37,36 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
 
 
-# Shortcuts for the most frequent components, each with its measured gain.
+# Shortcuts for the most frequent components, each with the time that it saves.
 #
 # A shortcut never changes a result: ``tests/components/test_fast_path.py`` compares both paths.
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MOST = 10_000
-"""The most options that each table here remembers."""
+MAX_REMEMBERED = 10_000
+"""The maximum number of options that each table below remembers."""
 
 SECTION_OPTIONS: dict[object, Options] = {}
-"""The options of earlier sections with an id, maybe a priority, and nothing else.
+"""The options of earlier sections that have an id, perhaps a priority, and no other option.
 
-Such a section takes 0.5 µs instead of 3 µs: its id and its options are not checked again."""
+The id and the priority are not checked again: a section takes 0.5 µs instead of 3 µs."""
 
 BY_PRIORITY: dict[type[object], dict[object, Options]] = {int: {}, float: {}}
-"""The options of earlier components with a priority and nothing else, by its type and value.
+"""The options of earlier components that have only a priority, by its type and its value.
 
-A turn with a priority takes 0.9 µs instead of 2 µs. Priorities of other types are not remembered:
-``True`` is equal to 1."""
-
-
-known_section = SECTION_OPTIONS.get
+A turn with a priority takes 0.9 µs instead of 2 µs. Priorities of other types are not remembered,
+because ``True`` is equal to 1."""
 
 
-def _first_look() -> AbstractEventLoop | None:
-    """Return the running event loop; from the next call on, asyncio's own function is called.
+earlier_section = SECTION_OPTIONS.get
 
-    A component in a block takes 15 % less time than with a lookup of the function each time.
-    asyncio is not imported here: a program without asyncio has no event loop.
+
+def _look_up_event_loop() -> AbstractEventLoop | None:
+    """Return the running event loop, and replace this function by that of asyncio.
+
+    So asyncio's function is looked up only once, which makes a component in a block 15 % faster.
+    This function does not import asyncio: a program without asyncio has no event loop.
     """
     global running_loop  # noqa: PLW0603
     lookup: Callable[[], AbstractEventLoop | None] | None = getattr(
@@ -77,11 +78,14 @@ def _first_look() -> AbstractEventLoop | None:
     return running_loop()
 
 
-running_loop: Callable[[], AbstractEventLoop | None] = _first_look
+running_loop: Callable[[], AbstractEventLoop | None] = _look_up_event_loop
 
 
 def section_options(id: str, options: Mapping[str, object]) -> Options | None:
-    """Return the options of an earlier section with this id, this priority, and nothing else."""
+    """Return the options of an earlier section with this id, this priority, and no other option.
+
+    Returns ``None`` if there was no such section, or if ``options`` has another option.
+    """
     priority = options.get("priority")
     kind = type(priority)
     if len(options) == 1 and kind in BY_PRIORITY:
@@ -90,50 +94,58 @@ def section_options(id: str, options: Mapping[str, object]) -> Options | None:
 
 
 def remember_section(options: Options) -> None:
-    """Remember the options of a section, if they are an id, maybe a priority, and nothing else."""
+    """Remember the options of a section that has an id, perhaps a priority, and no other option."""
     id, priority = options.id, options.priority
-    if len(SECTION_OPTIONS) < MOST and options == Options(id=id, priority=priority):
+    if len(SECTION_OPTIONS) < MAX_REMEMBERED and options == Options(id=id, priority=priority):
         SECTION_OPTIONS[id if priority is None else (id, type(priority), priority)] = options
 
 
 _READ: WeakKeyDictionary[FunctionType, dict[bool, tuple[object, list[object]]]] = (
     WeakKeyDictionary()
 )
-"""The result of reading a function, and its facts, by function and whether it is a bound method."""
+"""What reading a function returned, and the attributes that it had then.
 
-_FACTS = ("__name__", "__doc__", "__code__", "__defaults__", "__signature__")
+The keys are the function, and whether it was read as a plain function or as a bound method."""
+
+_COMPARED = ("__name__", "__doc__", "__code__", "__defaults__", "__signature__")
+"""The attributes of a function that show whether it changed."""
 
 
 def remembered(function: Callable[P, object], read: Callable[[Callable[P, object]], R]) -> R:
-    """Return the result of reading a function; it is read again only if the function changed.
+    """Return ``read(function)``; the function is read again only if it changed.
 
-    Many prompts are built with the same functions. A ``Tool`` takes 0.2 ms instead of 5 ms.
+    Many prompts use the same functions, and a ``Tool`` takes 0.2 ms instead of 5 ms.
     """
     key = getattr(function, "__func__", function)
     if not isinstance(key, FunctionType):
         return read(function)
-    facts: list[object] = []
-    for part in (key, getattr(key, "__wrapped__", key)):
-        facts += [getattr(part, name, None) for name in _FACTS]
+    compared: list[object] = []
+    for function_or_wrapped in (key, getattr(key, "__wrapped__", key)):
+        compared += [getattr(function_or_wrapped, name, None) for name in _COMPARED]
         for name in ("__annotations__", "__kwdefaults__"):
-            named: dict[str, object] = getattr(part, name, None) or {}
-            facts += [*named, *named.values()]
+            values_by_name: dict[str, object] = getattr(function_or_wrapped, name, None) or {}
+            compared += [*values_by_name, *values_by_name.values()]
     results = _READ.setdefault(key, {})
-    known = results.get(key is function)
-    # Compared by identity: a default may have an ``__eq__`` of its own.
-    if known is None or len(known[1]) != len(facts) or not all(map(is_, known[1], facts)):
-        known = results[key is function] = read(function), facts
-    return cast("R", known[0])
+    earlier = results.get(key is function)
+    # They are compared by identity, because a default may define ``__eq__``.
+    if (
+        earlier is None
+        or len(earlier[1]) != len(compared)
+        or not all(map(is_, earlier[1], compared))
+    ):
+        earlier = results[key is function] = read(function), compared
+    return cast("R", earlier[0])
 
 
-# The base class of components, and the open ``with`` blocks, which are in a context variable.
+# The base class of components, and the open ``with`` blocks.
 #
-# The variable holds an immutable chain of open blocks, the innermost first. Each block knows the
-# thread and the task that opened it. So code in another thread or task, which has a copy of the
-# context, gets an error, and does not write into the wrong block.
+# The context variable ``OPENED`` holds the innermost open block, and each block holds the block
+# around it. Code in another thread or task may get a copy of the context. Therefore each block has
+# the thread and the task that opened it: code in another one gets an error and cannot write into
+# the block.
 #
-# In the order of a component's life: ``start``, ``join`` and ``put``, ``enter``, ``leave``,
-# ``fail``, ``retract``. ``block.py`` has the rest of it. The errors are at the end.
+# The functions are in the order in which a component needs them: ``start``, ``join`` and ``put``,
+# ``enter``, ``leave``, ``fail``, ``retract``. ``block.py`` has the others. The errors come last.
 
 _modules = sys.modules
 _EVENTS = "asyncio.events"
@@ -141,7 +153,7 @@ getframe = sys._getframe
 
 
 def _is_of_author(cls: type) -> bool:
-    """Return whether a class was written outside of the package."""
+    """Return whether a class was defined outside of promptdsl."""
     return cls.__module__.partition(".")[0] != "promptdsl"
 
 
@@ -156,13 +168,15 @@ class Component(Node):
     _accepts: ClassVar[frozenset[str]] = frozenset()
     """The names of these options."""
     _initial_mask: ClassVar[int] = 0
-    """The bits of its mask that do not depend on its content."""
-    _twice: ClassVar[str] = "write a new component for a second block"
-    """The advice for a component that is opened twice."""
+    """The bits of its mask that every component of the class has."""
+    _open_again_advice: ClassVar[str] = "write a new component for a second block"
+    """The advice of the error for a component that is opened a second time."""
     _forbids_at_once: ClassVar[int] = 0
-    """The bits that no child in its block may have; checked when the child is written."""
+    """The bits that no child written in its block may have. They are checked at once.
 
-    content: Any  # Any: a list of children while its block is open, a tuple at other times
+    Other rules are checked when the block closes."""
+
+    content: Any  # Any: a list of children while its block is open, otherwise a tuple
 
     def __init_subclass__(cls) -> None:
         if _is_of_author(cls):
@@ -185,19 +199,22 @@ class Component(Node):
     __delattr__ = object.__delattr__
 
     def _check_fields(self) -> None:
-        """Raise :class:`PromptError` for a field with a bad value; make the other values plain."""
+        """Check the fields, and convert their values to plain ones, such as a ``str``.
+
+        Raises :class:`PromptError` for a bad value.
+        """
 
     @classmethod
     def _advice(cls, node: Node) -> str:  # noqa: ARG003 (its subclasses read it)
-        """Return the advice for a node that may not be in this block: where it belongs."""
+        """Return where to write a node that may not be in this block."""
         return "write it outside of this block"
 
 
 class FrozenComponent:
     """The first base of a frozen class, which a component gets at its first use.
 
-    The frozen class of ``User`` is a subclass of ``User`` with the same name. So
-    ``isinstance(turn, User)`` stays true, but ``turn`` cannot be changed.
+    The frozen class of ``User`` is a subclass of ``User`` with the same name. After ``turn`` gets
+    this class, ``isinstance(turn, User)`` is still true, but ``turn`` cannot be changed.
     """
 
     __slots__ = ()
@@ -207,30 +224,33 @@ class FrozenComponent:
     __exit__ = Node.__exit__
 
     def __init_subclass__(cls) -> None:
-        """Raise an error for a subclass that an author writes, as a component does."""
+        """Raise the error of a component for a subclass that an author writes."""
         if _is_of_author(cls):
             super().__init_subclass__()
 
 
-def is_unused(part: Node) -> bool:
-    """Return whether a part is a component that was not used yet: it can still be changed."""
-    return type(part) is not part._frozen
+def is_unused(node: Node) -> bool:
+    """Return whether a node is a component that can still be changed: it was not used yet."""
+    return type(node) is not node._frozen
 
 
-def freeze(part: Node) -> Node:
-    """Return a part, frozen; its content is not checked."""
-    if is_unused(part):
-        part.__class__ = part._frozen
-    return part
+def freeze(node: Node) -> Node:
+    """Freeze a node and return it; its content is not checked."""
+    if is_unused(node):
+        node.__class__ = node._frozen
+    return node
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Return whether an author's argument is a string; its declared type may be wrong."""
+    """Return whether an author's argument is a string, whatever its declared type is."""
     return isinstance(value, str)
 
 
 def start(component: Component, calls: int = 2) -> None:
-    """Set the first fields of a new component; the author's line is ``calls`` calls up."""
+    """Set the first fields of a new component, among them the author's line.
+
+    ``calls`` is the number of calls between the author's line and this function.
+    """
     frame = getframe(calls)
     component._code = frame.f_code
     component._offset = frame.f_lasti
@@ -240,22 +260,24 @@ def start(component: Component, calls: int = 2) -> None:
 
 
 class OpenBlock:
-    """An open block: its component, the open block around it, and the code that opened it.
+    """An open ``with`` block.
 
-    ``component`` is ``None`` in ``detached()``. ``owner`` is a thread, and its task if there is
-    one. ``forbids`` is ``_forbids_at_once`` of the component. The fields are set from outside: with
-    an ``__init__``, opening a block takes 10 % longer.
+    ``component`` is the component of the block, ``None`` in ``detached()``. ``enclosing`` is the
+    open block around it. ``owner`` is the thread that opened it, and its task if there is one.
+    ``forbids`` is ``_forbids_at_once`` of the component.
+
+    The caller sets the fields, because with an ``__init__`` opening a block takes 10 % longer.
     """
 
-    __slots__ = ("around", "component", "forbids", "owner")
+    __slots__ = ("component", "enclosing", "forbids", "owner")
     component: Component | None
-    around: OpenBlock | None
+    enclosing: OpenBlock | None
     owner: tuple[int, Task[object] | None]
     forbids: int
 
 
 class _Detached(OpenBlock):
-    """The open block of a ``detached()``: it has no component, but a line."""
+    """The open block of a ``detached()``, with the line that opened it."""
 
     __slots__ = ("source", "wrote")
     source: Source
@@ -270,39 +292,43 @@ set_innermost = OPENED.set
 
 
 def running_task() -> Task[object] | None:
-    """Return the running asyncio task, ``None`` without one; asyncio is not imported for this."""
+    """Return the running asyncio task, or ``None``; asyncio is not imported for this."""
     if _EVENTS not in _modules:
         return None
     loop = running_loop()
     return None if loop is None else _modules["asyncio.tasks"].current_task(loop)
 
 
-def join(component: Node, opened: OpenBlock, mask: int) -> int:
-    """Put a new component into the open block, and return its new mask."""
-    block = opened.component
-    if block is None:
-        if isinstance(opened, _Detached):
-            opened.wrote = True
+def join(component: Node, block: OpenBlock, mask: int) -> int:
+    """Put a new component into an open block, and return its new mask.
+
+    Raises :class:`ScopeError` if another thread or task opened the block, or if it was closed
+    meanwhile, and :class:`PlacementError` if the component may not be there.
+    """
+    parent = block.component
+    if parent is None:
+        if isinstance(block, _Detached):
+            block.wrote = True
         return mask
     try:
-        thread, task = opened.owner
+        thread, task = block.owner
         if thread != get_ident() or running_task() is not task:
-            raise _foreign(component, opened)
-        if mask & opened.forbids:
+            raise _foreign(component, block)
+        if mask & block.forbids:
             component._mask = mask | PLACED
-            raise misplaced(component, block)
+            raise misplaced(component, parent)
         try:
-            block.content.append(component)
+            parent.content.append(component)
         except AttributeError:
-            raise _closed(component, block) from None
+            raise _closed(component, parent) from None
     except PromptError as error:
         end_traceback(error)
         raise
     return mask | PLACED
 
 
-def location(component: Node) -> None:
-    """Put a new component into the open block, if there is one. Its mask is set before."""
+def join_open_block(component: Node) -> None:
+    """Put a new component into the open block, if there is one; the component has its mask."""
     top = OPENED.get()
     if top is None:
         return
@@ -313,17 +339,20 @@ def location(component: Node) -> None:
         raise
 
 
-def put(node: Node, opened: OpenBlock, at: Source | None = None) -> None:
-    """Put a finished node into the open block, at a line; a node may be in several blocks."""
-    check_owner(node, opened)
-    block = opened.component
-    if block is None:
+def put(node: Node, block: OpenBlock, at: Source | None = None) -> None:
+    """Put a finished node into an open block. A node may be in several blocks.
+
+    ``at`` is the line for an error. Raises the errors of :func:`join`.
+    """
+    check_owner(node, block)
+    parent = block.component
+    if parent is None:
         return
-    if node._mask & block._forbids_at_once:
-        raise misplaced(node, block, at)
-    children: list[Child] | tuple[Child, ...] = block.content
+    if node._mask & parent._forbids_at_once:
+        raise misplaced(node, parent, at)
+    children: list[Child] | tuple[Child, ...] = parent.content
     if not isinstance(children, list):
-        raise _closed(node, block)
+        raise _closed(node, parent)
     children.append(node)
 
 
@@ -333,99 +362,110 @@ C = TypeVar("C", bound=Component)
 def enter(component: C) -> C:
     """Open a component as a block and return it.
 
-    A block inside another one has the same owner: the code in it is checked when it writes.
+    A block inside another one has the owner of the outer block: a component is checked when it
+    joins the block. Raises :class:`ScopeError` for a component that was opened before, or that
+    joined another block.
     """
     mask, top = component._mask, innermost()
     if mask & FAILED:
         state = "closed" if mask & CLOSED else "still open"
         raise ScopeError(
             f"this {label(component)} cannot be opened again: its block is {state}",
-            fix=component._twice,
+            fix=component._open_again_advice,
             at=(author(), component.source),
         )
     if mask & PLACED and _position_in(top, component) is None:
-        raise _elsewhere(component)
+        raise _not_open_here(component)
     owner = (get_ident(), running_task()) if top is None or top.component is None else top.owner
-    opened = OpenBlock()
-    opened.component, opened.around = component, top
-    opened.owner, opened.forbids = owner, component._forbids_at_once
+    block = OpenBlock()
+    block.component, block.enclosing = component, top
+    block.owner, block.forbids = owner, component._forbids_at_once
     content = component.content
     component.content = [*content] if content else []
     component._mask = mask | OPEN
-    set_innermost(opened)
+    set_innermost(block)
     return component
 
 
-def _position_in(opened: OpenBlock | None, component: Node) -> tuple[list[Child], int] | None:
-    """Return the children of the open block that contains a component, and its index there."""
-    while opened is not None and opened.component is not None:
-        children: list[Child] | tuple[Child, ...] = opened.component.content
-        # From the last one on: most components were written just now. The content of a closed block
-        # is a tuple.
+def _position_in(block: OpenBlock | None, component: Node) -> tuple[list[Child], int] | None:
+    """Return the children of the open block that contains a component, and its index in them.
+
+    ``block`` is the innermost open block. Returns ``None`` if no open block has the component.
+    """
+    while block is not None and block.component is not None:
+        children: list[Child] | tuple[Child, ...] = block.component.content
+        # From the last child on, because most components were written just now. The content of a
+        # closed block is a tuple.
         for index in range(len(children) - 1, -1, -1):
             if children[index] is component and isinstance(children, list):
                 return children, index
-        opened = opened.around
+        block = block.enclosing
     return None
 
 
 @public_api
 def leave(component: Component, *, raised: bool) -> OpenBlock | None:
-    """Close a block after an error, or one that is not the innermost; return the block around it.
+    """Close a block that an error ended, or that is not the innermost; return the block around it.
 
-    If it is not the innermost block, the blocks inside it, which are still open, fail with it. The
-    error names the innermost of them, unless another exception is raised already.
+    If it is not the innermost block, the blocks inside it are still open. Then all of them fail,
+    and a :class:`ScopeError` names the innermost one. With ``raised`` another exception is already
+    raised, so this error is not.
     """
     top = OPENED.get()
     if is_unused(component):
         component._mask = component._mask & ~OPEN | CLOSED
     if top is not None and top.component is component:
-        OPENED.set(top.around)
-        return top.around
-    around = _unwind(component, top)
-    fail(component, around)
+        OPENED.set(top.enclosing)
+        return top.enclosing
+    enclosing = _unwind(component, top)
+    fail(component, enclosing)
     if not raised:
         raise out_of_order(f"this {label(component)}", component.source, top)
-    return around
+    return enclosing
 
 
-def _unwind(block: object, top: OpenBlock | None) -> OpenBlock | None:
-    """Fail the blocks inside an open block or ``detached()``; return the block around it."""
-    inside: list[OpenBlock] = []
-    opened = top
-    while opened is not None and opened.component is not block and opened is not block:
-        inside.append(opened)
-        opened = opened.around
-    if opened is None:
+def _unwind(end: object, top: OpenBlock | None) -> OpenBlock | None:
+    """Fail all blocks that are open inside ``end``, and close it; return the block around it.
+
+    ``end`` is the component of a block, or the block of a ``detached()``. ``top`` is the innermost
+    open block. Nothing happens if ``end`` is not open.
+    """
+    inner_blocks: list[OpenBlock] = []
+    block = top
+    while block is not None and block.component is not end and block is not end:
+        inner_blocks.append(block)
+        block = block.enclosing
+    if block is None:
         return top
-    for inner in inside:
+    for inner in inner_blocks:
         if inner.component is not None:
-            fail(inner.component, inner.around)
-    OPENED.set(opened.around)
-    return opened.around
+            fail(inner.component, inner.enclosing)
+    OPENED.set(block.enclosing)
+    return block.enclosing
 
 
-def fail(component: Component, around: OpenBlock | None) -> None:
-    """Remove a component from its parent after an error in its block; it cannot be used any more.
+def fail(component: Component, enclosing: OpenBlock | None) -> None:
+    """Remove a component from its parent after an error in its block; it can never be used.
 
-    Nothing happens to a component that was closed out of order and then used.
+    Nothing happens to a component that was closed out of order and was used since then.
     """
     if not is_unused(component):
         return
     component.content = tuple(component.content)
     component._mask |= FAILED
-    position = _position_in(around, component)
+    position = _position_in(enclosing, component)
     if component._mask & PLACED and position is not None:
         children, index = position
         del children[index]
 
 
 def detached() -> AbstractContextManager[None]:
-    """Return a ``with`` block in which no prompt is open, so a component in it joins no block.
+    """Return a ``with`` block in which no prompt is open: a component in it joins no block.
 
-    Use it for parts that are built in another task or thread, and in a function that builds one
-    prompt while another is being written. A block that is still open at its end is a
-    :class:`ScopeError`.
+    Use it for parts that are built in another task or thread. Use it also in a function that builds
+    one prompt while another prompt is being written.
+
+    Raises :class:`ScopeError` at its end if a block that was opened in it is still open.
 
     >>> from promptdsl import Section, System, detached
     >>> with System("Be kind.") as system:
@@ -439,36 +479,36 @@ def detached() -> AbstractContextManager[None]:
 
 @contextmanager
 def _detached(source: Source) -> Generator[None]:
-    opened = _Detached()
-    opened.component, opened.around = None, OPENED.get()
-    opened.owner = (get_ident(), running_task())
-    opened.source, opened.wrote = source, False
-    OPENED.set(opened)
+    block = _Detached()
+    block.component, block.enclosing = None, OPENED.get()
+    block.owner = (get_ident(), running_task())
+    block.source, block.wrote = source, False
+    OPENED.set(block)
     try:
         yield
     except BaseException:
-        _unwind(opened, OPENED.get())
+        _unwind(block, OPENED.get())
         raise
     top = OPENED.get()
-    _unwind(opened, top)
-    if top is not opened:
+    _unwind(block, top)
+    if top is not block:
         raise out_of_order("this detached()", source, top)
 
 
 def wrote_detached() -> bool:
     """Return whether the open block is a ``detached()`` in which a component was written."""
-    opened = OPENED.get()
-    return isinstance(opened, _Detached) and opened.wrote
+    block = OPENED.get()
+    return isinstance(block, _Detached) and block.wrote
 
 
 def open_block() -> Component | None:
-    """Return the component of the open block, ``None`` without one: a new component joins it."""
-    opened = OPENED.get()
-    return None if opened is None else opened.component
+    """Return the component that a new component would join, ``None`` if no block is open."""
+    block = OPENED.get()
+    return None if block is None else block.component
 
 
 def flattened(args: Iterable[object]) -> list[object]:
-    """Return arguments; a list among them is replaced by its items."""
+    """Return the arguments, with the items of a list instead of the list."""
     items: list[object] = []
     for arg in args:
         if is_list(arg):
@@ -479,20 +519,20 @@ def flattened(args: Iterable[object]) -> list[object]:
 
 
 def retract(args: Iterable[object]) -> None:
-    """Remove the components of an argument list from the open block, because the call failed.
+    """Remove the components among the arguments of a failed call from the open block.
 
-    They are the last children of the block. Components that were written before them stay.
+    They joined it just before the call, so they are its last children. Other children stay.
     """
-    written = {
-        id(part)
-        for part in flattened(args)
-        if isinstance(part, Node) and part._mask & PLACED and is_unused(part)
+    argument_ids = {
+        id(arg)
+        for arg in flattened(args)
+        if isinstance(arg, Node) and arg._mask & PLACED and is_unused(arg)
     }
     top = innermost()
-    if not written or top is None or top.component is None or not is_owner(top):
+    if not argument_ids or top is None or top.component is None or not is_owner(top):
         return
     children: list[Child] | tuple[Child, ...] = top.component.content
-    while isinstance(children, list) and children and id(children[-1]) in written:
+    while isinstance(children, list) and children and id(children[-1]) in argument_ids:
         del children[-1]
 
 
@@ -500,9 +540,10 @@ def retract(args: Iterable[object]) -> None:
 
 
 def misplaced(node: Node, block: Node, at: Source | None = None) -> PlacementError:
-    """Return the error for a node that may not be in a block; ``at`` is the line that put it there.
+    """Return the error for a node that may not be in a block.
 
-    The line of a part that was written before the block comes after the line of the block.
+    ``at`` is the line that put the node there. If the node was written before the block, the line
+    of the block comes first.
     """
     lines = (node.source, block.source)
     if not node._mask & PLACED and _is_before(node.source, block.source):
@@ -514,7 +555,7 @@ def misplaced(node: Node, block: Node, at: Source | None = None) -> PlacementErr
 
 
 def _is_before(line: Source | None, other: Source | None) -> bool:
-    """Return whether a line of the author is before another one in the same file."""
+    """Return whether a line is above another line in the same file."""
     if line is None or other is None:
         return False
     return line.file == other.file and line.line < other.line
@@ -523,21 +564,24 @@ def _is_before(line: Source | None, other: Source | None) -> bool:
 def _closed(component: Node, block: Node) -> ScopeError:
     return ScopeError(
         f"the {label(block)} around this {label(component)} is closed",
-        fix="write it inside the block, or under detached()",
+        fix="write it inside the block, or under `with detached():`",
         at=(component.source, block.source),
     )
 
 
-def _elsewhere(component: Node) -> ScopeError:
+def _not_open_here(component: Node) -> ScopeError:
     return ScopeError(
-        f"this {label(component)} is in a block that is not open here",
-        fix="open it where it was written",
+        f"this {label(component)} belongs to a block that is not open here, so it cannot be opened",
+        fix="open it in the block in which it was written",
         at=(author(), component.source),
     )
 
 
 def out_of_order(name: str, source: Source | None, top: OpenBlock | None = None) -> ScopeError:
-    """Return the error for a block that is closed while ``top``, if any, is open inside it."""
+    """Return the error for a block that is closed out of order.
+
+    ``top`` is the innermost block that is still open inside it, if there is one.
+    """
     still_open, line = "", None
     if isinstance(top, _Detached):
         still_open, line = ": the detached() written inside it is still open", top.source
@@ -546,44 +590,43 @@ def out_of_order(name: str, source: Source | None, top: OpenBlock | None = None)
         line = top.component.source
     return ScopeError(
         f"{name} is closed out of order{still_open}",
-        fix="close blocks in the order they were opened; a generator suspended inside a block "
-        "keeps it open",
+        fix="close the inner block first; a generator that is suspended inside a block keeps the "
+        "block open",
         at=(author(), source, line),
     )
 
 
-def is_owner(opened: OpenBlock) -> bool:
-    """Return whether this thread and task opened a block."""
-    return opened.owner == (get_ident(), running_task())
+def is_owner(block: OpenBlock) -> bool:
+    """Return whether the running thread and task opened a block."""
+    return block.owner == (get_ident(), running_task())
 
 
-def check_owner(component: Node, opened: OpenBlock) -> None:
-    """Raise :class:`ScopeError` unless this thread and task opened a block."""
-    if not is_owner(opened):
-        raise _foreign(component, opened)
+def check_owner(component: Node, block: OpenBlock) -> None:
+    """Raise :class:`ScopeError` unless the running thread and task opened a block."""
+    if not is_owner(block):
+        raise _foreign(component, block)
 
 
-def _foreign(component: Node, opened: OpenBlock) -> ScopeError:
-    thread, task = opened.owner
+def _foreign(component: Node, block: OpenBlock) -> ScopeError:
+    thread, task = block.owner
     name, source = "detached()", None
-    if opened.component is not None:
-        name, source = label(opened.component), opened.component.source
+    if block.component is not None:
+        name, source = label(block.component), block.component.source
     if thread == get_ident():
-        here, there = _task_name(running_task()), _task_name(task)
+        writer, opener = _task_name(running_task()), _task_name(task)
     else:
-        here, there = f"thread {current_thread().name!r}", "a thread that has ended"
+        writer, opener = f"thread {current_thread().name!r}", "a thread that has ended"
         for owner in threads():
             if owner.ident == thread:
-                there = f"thread {owner.name!r}"
-    # If the standard library called the component, as a thread does, there is no author's line.
+                opener = f"thread {owner.name!r}"
+    # A thread calls its target from the standard library: that line is not one of the author's.
     line, library = component.source, os.path.dirname(os.__file__)
     installed = os.path.join(library, "site-packages")
     if line is not None and line.file.startswith(library) and not line.file.startswith(installed):
         line = None
     return ScopeError(
-        f"this {label(component)} is written in {here}, but the open {name} belongs to {there}",
-        fix="build the part under `with detached():` there, "
-        "and include() it where the block is open",
+        f"this {label(component)} is written in {writer}, but the open {name} belongs to {opener}",
+        fix="build the part under `with detached():`, and include() it where the block is open",
         at=(line, source),
     )
 

@@ -1,19 +1,22 @@
-"""Sections, fragments, formats, notes, and :func:`include` for finished parts."""
+"""Sections, fragments, formats, notes, and :func:`include`, which puts finished parts into a block.
+
+After :class:`Section` comes :class:`ReplacedSection`, for a section that is overridden.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
-from promptdsl.components.arguments import adopt, block_part, is_data, text_in
+from promptdsl.components.arguments import adopt, is_data, node_of_block, text_in
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
 from promptdsl.components.options import SectionOptions, bad_option, check_choice
-from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, placed, replaced
+from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, replaced, with_replacements
 from promptdsl.components.scope import (
     Component,
+    earlier_section,
     getframe,
     innermost,
     is_text,
     join,
-    known_section,
     put,
     remember_section,
     section_options,
@@ -41,16 +44,16 @@ class Section(Container, SectionNode):
     """A named part of a turn; outside of any turn it belongs to the system message.
 
     ``id`` is its name, and the name of its tag in XML: a letter or ``_``, then letters, digits,
-    ``_``, ``.`` and ``-``; siblings have different ids. Options:
+    ``_``, ``.`` and ``-``. Neighbouring sections have different ids. Options:
 
     - ``title``: sent as a heading, or as an attribute in XML; by default only the content is sent;
     - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
     - ``cache``: ``True`` marks the end of a part that the provider may cache;
     - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``;
-    - ``encoding``: ``"minimal"`` or ``"full"``, how values in its XML tag are encoded; by default
-      as around it;
-    - ``separator``: the white space between its parts, spaces or line ends, by default a blank
-      line.
+    - ``encoding``: ``"minimal"`` or ``"full"``, how values in its XML tag are encoded; ``None``
+      (default) is the encoding around it;
+    - ``separator``: the white space between its parts, spaces or line ends; ``None`` (default) is
+      a blank line.
 
     Raises :class:`OptionError` for a bad id or option, :class:`PlacementError` for a child that may
     not be here, such as a turn.
@@ -79,22 +82,23 @@ class Section(Container, SectionNode):
         **options: Unpack[SectionOptions],
     ) -> None:
         self.title = title
-        known = None
-        plain = not content or (len(content) == 1 and type(content[0]) is str and content[0])
-        if plain and type(id) is str:
-            known = section_options(id, options) if options else known_section(id)
-        if known is None or not (title is None or type(title) is str):
+        earlier_options = None
+        is_plain = not content or (len(content) == 1 and type(content[0]) is str and content[0])
+        if is_plain and type(id) is str:
+            earlier_options = section_options(id, options) if options else earlier_section(id)
+        if earlier_options is None or not (title is None or type(title) is str):
             begin(self, content, options, id=id)
             remember_section(self.options)
             if PARTS_REPLACED:
                 take_replacement(self)
             return
-        # The fast path: the id and the priority were checked before; one text, or no content.
+        # The fast path: the id and the priority were checked before, and the content is one text or
+        # nothing.
         frame = getframe(1)
         self._code = frame.f_code
         self._offset = frame.f_lasti
         self.content = content
-        self.options = known
+        self.options = earlier_options
         mask = _SECTION_TEXT if content else _SECTION_UNWRITTEN
         top = innermost()
         self._mask = mask if top is None else join(self, top, mask)
@@ -117,12 +121,12 @@ class Section(Container, SectionNode):
 
 
 class ReplacedSection(Section):
-    """A section that is overridden: it becomes its replacement when its block closes."""
+    """A section that is overridden, while its block is open. The end of the block replaces it."""
 
     __slots__ = ()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Close the block, and replace the content that was written in it."""
+        """Close the block, and replace the section with the content that was written in it."""
         super().__exit__(kind, error, trace)
         if kind is None:
             take_replacement(self)
@@ -134,9 +138,12 @@ ReplacedSection.__name__ = ReplacedSection.__qualname__ = Section.__name__
 
 
 def take_replacement(section: Section) -> None:
-    """Make an overridden section its replacement: now, or when its block closes."""
+    """Replace a section if it is overridden: now, or when its block closes.
+
+    A section without content waits for its block.
+    """
     current = OVERRIDES.get()
-    replacement = None if current is None else current.of_part(section)
+    replacement = None if current is None else current.of_node(section)
     if replacement is None:
         return
     if section._mask & masks.HINTED == masks.UNWRITTEN:
@@ -152,8 +159,8 @@ def take_replacement(section: Section) -> None:
 class Fragment(Container, FragmentNode):
     """Several parts as one, for a function that returns more than one part.
 
-    Nothing is written around them: they are sent as if they were written where the fragment is. It
-    takes no options.
+    Nothing is written around the parts: they are sent as if they were written where the fragment
+    is. It takes no options.
 
     >>> from promptdsl import Fragment, Text, User, render
     >>> parts = Fragment(Text("One."), Text("Two."))
@@ -190,13 +197,13 @@ class Format(Container, FormatNode):
 
     def _check_fields(self) -> None:
         if not is_text(self.format):
-            fix = 'it comes first: Format("xml", ...)'
+            fix = 'the format comes first: Format("xml", ...)'
             raise bad_option(self, "format", self.format, fix)
         self.format = check_choice(self, "format", self.format, FORMATS)
 
 
 class Note(Container, NoteNode):
-    """A note for people: no payload contains it, but reports and outlines show it.
+    """A note for people: no model receives it, but reports and outlines show it.
 
     It holds text and parts, and takes no options. Raises :class:`PlacementError` for a turn in it.
 
@@ -221,11 +228,14 @@ class Note(Container, NoteNode):
 
 @public_api
 def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
-    """Put finished parts and content blocks into the open block; a part may be included often.
+    """Put finished parts and content blocks into the open block.
 
-    A content block is a value such as ``TextBlock("...")``, or its dictionary. Raises
-    :class:`ScopeError` if no block is open or a part is not finished, and :class:`ContentError` for
-    an argument that is not a part or a content block.
+    A part may be included several times. A content block is a value such as ``TextBlock("...")``,
+    or its dictionary.
+
+    Raises :class:`ScopeError` if no block is open or a part is not finished, :class:`ContentError`
+    for an argument that is not a part or a content block, :class:`PlacementError` for a part that
+    may not be in the block.
 
     >>> from promptdsl import Section, System, include
     >>> rules = Section("rules", "Be kind.")
@@ -242,30 +252,33 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
             fix="use it inside a `with` block, or pass the part as an argument",
             at=(line,),
         )
-    nodes = [_included_node(part, top.component, line) for part in parts]
-    # All at once: the parts in the argument list are the last children of the block.
+    nodes = [_included_node(argument, top.component, line) for argument in parts]
+    # In one step, because the parts of the argument list are the last children of the block.
     adopt(
         make(FragmentNode, at=line), [node for node in nodes if node._mask & masks.PLACED_OR_OPEN]
     )
     finished = tuple(map(finish, nodes))
-    for part in placed(finished):
-        put(part, top, line)
+    for node in with_replacements(finished):
+        put(node, top, line)
 
 
 def _included_node(value: object, block: Component, line: Source) -> Node:
-    """Return the node that is included in a block: a part, or one made of a content block."""
+    """Return the node to include: the argument itself, or a node made of a content block.
+
+    Raises :class:`ContentError`, with this line, for any other argument.
+    """
     if isinstance(value, Node):
         return value
     if not is_data(value):
         fix = "write Text(...) for text"
         if value is None:
-            fix = "return the part, or leave include() out: a part in the block is in it already"
+            fix = "return the part, or leave include() out: a part written here joins the block"
         elif is_list(value):
             fix = "unpack it: include(*parts)"
         elif callable(value):
             fix = "call it: include(part(...))"
         problem = f"include() takes components and content blocks, not {kind_of(value)}"
         raise ContentError(problem, fix=fix, at=(line,))
-    here = object.__new__(type(block))
-    here._code, here._offset = line, -1
-    return block_part(value, here)
+    at_line = object.__new__(type(block))
+    at_line._code, at_line._offset = line, -1
+    return node_of_block(value, at_line)

@@ -1,11 +1,14 @@
-"""The table of plain data: rows, dictionaries, or a data frame."""
+"""The component :class:`Table`: a table of plain data, which is rows, dictionaries or a data frame.
+
+:func:`_read_table` reads all of them.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, Never, TypeAlias, TypeGuard
 
 from promptdsl.components.arguments import TEXT_BITS, adopt_values
 from promptdsl.components.options import check_choice, refuse_options, too_many
-from promptdsl.components.scope import Component, location, retract, start
+from promptdsl.components.scope import Component, join_open_block, retract, start
 from promptdsl.foundation.author_text import Trusted
 from promptdsl.foundation.errors import ContentError, PromptError, nearest, shown
 from promptdsl.foundation.escaping import data_text, text_of
@@ -25,14 +28,17 @@ Rows: TypeAlias = list[tuple[object, ...]]
 class Table(Component, TableNode):
     """A table of plain data.
 
-    ``rows_or_frame`` are rows (sequences of cells, or mappings by column), or a data frame of
-    pandas, polars or pyarrow. ``columns`` names the columns, or chooses those of mappings and
-    frames. ``format`` is ``"markdown"``, ``"csv"``, ``"json"``, ``"xml"`` or ``"html"``; by default
-    the format of the surrounding text. Cells are values, also :class:`Volatile` ones: ``None`` and
-    missing cells of a frame are empty; ``trusted(text)`` marks a string as author text.
+    ``rows_or_frame`` is a list of rows, or a data frame of pandas, polars or pyarrow. A row is a
+    list of cells, or a mapping by column. ``columns`` names the columns of rows, and chooses
+    columns of mappings and frames. ``format`` is ``"markdown"``, ``"csv"``, ``"json"``, ``"xml"``
+    or ``"html"``; by default it is the format of the surrounding text.
 
-    Raises :class:`ContentError` for cells without a text, rows of different lengths, and columns
-    that a frame does not have; :class:`OptionError` for an unknown format.
+    Cells are values, and may be :class:`Volatile`. ``None`` and missing cells of a frame are empty.
+    ``trusted(text)`` marks a string as author text.
+
+    Raises :class:`ContentError` for a cell without a text, for rows of different lengths, for a
+    column that a frame does not have, and for equal columns with ``format="json"``. Raises
+    :class:`OptionError` for an unknown format.
 
     >>> from promptdsl import System, Table, render
     >>> table = Table([{"name": "Ann", "age": 40}, {"name": "Bob", "age": 7}], columns=["name"])
@@ -73,7 +79,7 @@ class Table(Component, TableNode):
             if repeated and format == "json":
                 raise ContentError(
                     f"two columns are called {repeated[0]!r}",
-                    fix="name every column of a JSON table once",
+                    fix="give each column of a JSON table another name",
                 )
         except PromptError as error:
             retract(nodes_in(data, columns, format, *unknown.values()))
@@ -82,13 +88,16 @@ class Table(Component, TableNode):
         self.rows = tuple(rows) if any(rows) else ()
         if not self.rows:
             self._mask |= OPAQUE
-        location(self)
+        join_open_block(self)
 
 
 def _read_table(
     data: object, columns: object, volatile: list[VolatileNode]
 ) -> tuple[Names | None, Rows]:
-    """Return the columns and rows of a table, and add the volatile cells to ``volatile``."""
+    """Return the columns and rows of a table, and add its volatile cells to ``volatile``.
+
+    Raises :class:`ContentError` for data that is not a table.
+    """
     if columns is not None and not _is_ordered(columns):
         raise ContentError(
             f"columns={shown(columns)}", fix='write a list of names: columns=["name", "price"]'
@@ -102,35 +111,35 @@ def _read_table(
     if not _is_ordered(data):
         raise ContentError(
             f"a Table takes rows or a data frame, not {kind_of(data)}",
-            fix="give a list of rows: [[1, 2], [3, 4]], or of mappings",
+            fix="write a list of rows: [[1, 2], [3, 4]], or a list of mappings",
         )
     records = [*data]
     mappings = [record for record in records if is_mapping(record)]
     if records and len(mappings) == len(records):
-        named = [dict(zip(_names(row), row.values(), strict=True)) for row in mappings]
-        names = chosen or tuple(dict.fromkeys(key for row in named for key in row))
+        rows_by_name = [dict(zip(_names(row), row.values(), strict=True)) for row in mappings]
+        names = chosen or tuple(dict.fromkeys(key for row in rows_by_name for key in row))
         return names, [
-            tuple(_checked_cell(row.get(name), number, name, volatile) for name in names)
-            for number, row in enumerate(named)
+            tuple(_checked_cell(row.get(name), row_index, name, volatile) for name in names)
+            for row_index, row in enumerate(rows_by_name)
         ]
     # Rows of cells: all rows have the same width.
     rows: Rows = []
-    for number, record in enumerate(records):
+    for row_index, record in enumerate(records):
         if not _is_ordered(record):
             raise ContentError(
-                f"rows[{number}] is {kind_of(record)}, not a row of cells",
+                f"rows[{row_index}] is {kind_of(record)}, not a row of cells",
                 fix="write each row as a list of cells, or as a mapping",
             )
         cells = enumerate(record)
-        rows.append(tuple(_checked_cell(cell, number, index, volatile) for index, cell in cells))
+        rows.append(tuple(_checked_cell(cell, row_index, index, volatile) for index, cell in cells))
     width = len(rows[0]) if rows else 0
     if chosen is not None:
         width = len(chosen)
-    for number, row in enumerate(rows):
+    for row_index, row in enumerate(rows):
         if len(row) != width:
             raise ContentError(
-                f"rows[{number}] has {len(row)} cells, not {width}",
-                fix="give every row a cell for every column, None for an empty one",
+                f"rows[{row_index}] has {len(row)} cells, not {width}",
+                fix="write a cell for each column in each row, None for an empty cell",
             )
     return chosen, rows
 
@@ -141,14 +150,14 @@ def _names(columns: Iterable[object]) -> Names:
     for name in columns:
         if isinstance(name, Node):
             raise ContentError(
-                f"{named_label(name)} cannot be the name of a column", fix="give its text"
+                f"{named_label(name)} cannot be the name of a column", fix="write its text"
             )
         names.append(text_of(name))
     return tuple(names)
 
 
 def _is_ordered(value: object) -> TypeGuard[Iterable[object]]:
-    """Return whether a value contains values in an order; a set and a text do not."""
+    """Return whether a value contains values in an order; a set, a mapping and a text do not."""
     ordered = not isinstance(value, str | bytes | Mapping | set | frozenset)
     return isinstance(value, Iterable) and ordered
 
@@ -164,7 +173,11 @@ _FRAMES: tuple[tuple[str, str, Mapping[str, bool | None]], ...] = (
 def _read_frame(
     data: object, chosen: Names | None, volatile: list[VolatileNode]
 ) -> tuple[Names, Rows] | None:
-    """Return the columns and rows of a data frame, recognised by its methods, if it is one."""
+    """Return the columns and rows of a data frame, ``None`` for other data.
+
+    A frame is recognised by its methods. Raises :class:`ContentError` for a column in ``chosen``
+    that it does not have.
+    """
     for columns_name, rows_name, arguments in _FRAMES:
         columns: Iterable[object] | None = getattr(data, columns_name, None)
         read_rows: Callable[..., Iterable[Iterable[object]]] | None
@@ -176,9 +189,9 @@ def _read_frame(
             records = [row.values() for row in records if is_mapping(row)]
         names = _names(columns)
         rows: Rows = []
-        for number, record in enumerate(records):
+        for row_index, record in enumerate(records):
             cells = enumerate(map(_present, record))
-            rows.append(tuple(_checked_cell(cell, number, at, volatile) for at, cell in cells))
+            rows.append(tuple(_checked_cell(cell, row_index, at, volatile) for at, cell in cells))
         if chosen is None:
             return names, rows
         for name in chosen:
@@ -190,23 +203,27 @@ def _read_frame(
 
 
 def _present(cell: object) -> object:
-    """Return a cell of a frame, ``None`` for a missing value: NaN, NaT or NA."""
+    """Return the plain value of a cell of a frame, ``None`` for a missing value: NaN, NaT, NA."""
     try:
         missing = bool(cell != cell)  # noqa: PLR0124 (a missing cell is not equal to itself)
     except TypeError:
         missing = True  # NA has no truth value
     except ValueError:
-        return cell  # an array, which has no text: an error later
+        return cell  # an array, which has no text: _checked_cell() raises the error
     if missing:
         return None
     item = getattr(cell, "item", None)
-    # A scalar of an array library has a method for its plain value.
+    # A scalar of an array library has the method item(), which returns its plain value.
     return item() if callable(item) else cell
 
 
 def _checked_cell(
-    cell: object, number: int, column: object, volatile: list[VolatileNode]
+    cell: object, row_index: int, column: object, volatile: list[VolatileNode]
 ) -> object:
+    """Return a cell, a string as an exact ``str``; add a volatile cell to ``volatile``.
+
+    Raises :class:`ContentError`, with its row and column, for a cell without a text.
+    """
     try:
         if isinstance(cell, Node):
             if isinstance(cell, VolatileNode):
@@ -214,9 +231,9 @@ def _checked_cell(
                 return cell
             raise ContentError(
                 f"{named_label(cell)} cannot be in a cell",
-                fix="give its text: a cell is a value; trusted(text) makes author text of it",
+                fix="write its text: a cell is a value, and trusted(text) is author text",
             )
         data_text(cell)
     except ContentError as error:
-        raise ContentError(f"rows[{number}][{column!r}]: {error.what}", fix=error.fix) from None
+        raise ContentError(f"rows[{row_index}][{column!r}]: {error.what}", fix=error.fix) from None
     return cell if type(cell) is Trusted else exact(cell)

@@ -1,4 +1,4 @@
-"""What a turn has besides its texts: events, tool calls, their results, and reasoning."""
+"""The components for event blocks, tool calls, their results, and reasoning."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Never, Unpack
@@ -26,7 +26,7 @@ from promptdsl.components.scope import (
     innermost,
     is_text,
     join,
-    location,
+    join_open_block,
     retract,
     start,
 )
@@ -86,7 +86,7 @@ class UserAction(EventBlockComponent):
 
     Any other keyword is a detail, which is written on its own line. Every field is a value: a
     string, a number, a boolean, ``None``, a :class:`Volatile`, or a list or mapping of these, which
-    becomes JSON. Content is text after the fields; it is author text, as in other instructions.
+    becomes JSON. The content is author text, and is written after the fields.
 
     Raises :class:`ContentError` for a field that is not data.
 
@@ -117,8 +117,8 @@ class UserAction(EventBlockComponent):
 class StateChange(EventBlockComponent):
     """A value that changed, inside an :class:`Event`: ``{key} changed: {old} -> {new}``.
 
-    ``old`` and ``new`` may be left out, ``trigger`` is the cause. Any other keyword is a detail,
-    which is written on its own line. Fields and content are those of :class:`UserAction`.
+    You can leave ``old`` and ``new`` out. ``trigger`` is the cause. Any other keyword is a detail,
+    which is written on its own line. Fields and content are like those of :class:`UserAction`.
 
     Raises :class:`ContentError` for a field that is not data, and for two strings after the key
     without ``old`` and ``new``.
@@ -151,7 +151,7 @@ class SystemEvent(EventBlockComponent):
     """An event of the application, inside an :class:`Event`: ``{source}: {event}``.
 
     ``source`` is the part of the application. Any other keyword is data, which is written on its
-    own line. Fields and content are those of :class:`UserAction`.
+    own line. Fields and content are like those of :class:`UserAction`.
 
     Raises :class:`ContentError` for a field that is not data.
 
@@ -186,8 +186,9 @@ def _begin_event(
 ) -> None:
     """Fill a component with its block and its content, and put it into the open block.
 
-    Each field of the block has a text; nested data becomes JSON. A volatile value is plain in the
-    block, and its label is noted in the component.
+    ``cls`` is the class of the block. The block gets the plain value of a volatile one, and the
+    component gets its label. Raises :class:`ContentError` for a missing text and for a field that
+    is not data.
     """
     start(component, 3)
     volatile: list[VolatileNode] = []
@@ -211,7 +212,7 @@ def _begin_event(
         retract((*content, *nodes_in(*fields.values(), *details.values())))
         end_traceback(error.located(component.source))
         raise
-    # The block has plain strings only, so the names of fields with author text are noted.
+    # The block has only plain strings, so the component keeps the names of fields with author text.
     inner = "data" if cls is SystemEventBlock else "details"
     trusted = [name for name, value in fields.items() if type(value) is Trusted]
     trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
@@ -219,7 +220,7 @@ def _begin_event(
     if content:
         begin(component, content, {}, at=component._at)
     else:
-        location(component)
+        join_open_block(component)
 
 
 def _plain_values(
@@ -228,7 +229,10 @@ def _plain_values(
     volatile: list[VolatileNode],
     labels: dict[tuple[object, ...], str],
 ) -> Mapping[str, object]:
-    """Return fields with plain values; note the volatile values and their labels."""
+    """Return the fields with plain values; add volatile values and their labels to the arguments.
+
+    Raises :class:`ContentError`, with the name of the field, for a value that is not data.
+    """
     plain_values: dict[str, object] = {}
     for name, value in fields.items():
         if type(value) is str or value is None or value is ABSENT:
@@ -255,11 +259,11 @@ _TOOL = bits(TURN | SPOKEN, bits(RESULT))
 class ToolUse(Component, ToolUseNode):
     """A tool call that the model made, inside an assistant turn.
 
-    ``name`` is the tool, ``id`` the id of the call. ``input`` is a mapping of arguments, or the
-    JSON text as the provider sent it, which is kept to the byte.
+    ``name`` is the name of the tool, ``id`` the id of the call. ``input`` is a mapping of
+    arguments, or the JSON text that the provider sent. The text is kept byte for byte.
 
-    Raises :class:`ContentError` for any other input, for one that is not plain data, and for an
-    empty id.
+    Raises :class:`ContentError` for any other input, for a mapping that is not plain data, for a
+    name or id that is not a string, and for an empty id.
 
     >>> from promptdsl import Assistant, Timeline, ToolMessage, ToolUse, User, render
     >>> call = ToolUse("add", {"a": 2, "b": 2}, id="call_1")
@@ -293,7 +297,7 @@ class ToolUse(Component, ToolUseNode):
             end_traceback(error)
             raise
         self.block = tool_use_block(id, name, input)
-        location(self)
+        join_open_block(self)
 
 
 def _input_text(component: ToolUse, name: object, input: object, id: object) -> str:
@@ -313,17 +317,17 @@ def _input_text(component: ToolUse, name: object, input: object, id: object) -> 
         error = unnamed
         try:
             plain(input, "input")  # its error names the key
-        except DataError as named:
-            error = named
+        except DataError as named_error:
+            error = named_error
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
 
 
 class Reasoning(Component, ReasoningNode):
-    """The reasoning of a model, inside an assistant turn; it is sent back to its provider only.
+    """The reasoning of a model, inside an assistant turn; it is sent back only to its provider.
 
     ``origin`` is this provider (``"anthropic"``, ``"openai"``, ...). ``signature`` and
-    ``encrypted`` are texts that it sent with the reasoning, kept to the byte; by default there are
-    none.
+    ``encrypted`` are texts that the provider sent with the reasoning; they are kept byte for byte.
+    All three are ``None`` by default.
 
     Raises :class:`ContentError` for a value that is not a string.
 
@@ -357,11 +361,14 @@ class Reasoning(Component, ReasoningNode):
                     f"Reasoning({name}={shown(value)})", fix="write a string", at=(self.source,)
                 )
         self.block = ReasoningBlock(exact(text), exact(signature), exact(encrypted), exact(origin))
-        location(self)
+        join_open_block(self)
 
 
 def _check_result(self: "ToolResult | ToolMessage") -> None:
-    """Raise an error for a bad id, flag or error type; an error type implies ``is_error``."""
+    """Check the fields of a tool result; an error type sets ``is_error``.
+
+    Raises :class:`ContentError` for a bad id, :class:`OptionError` for a bad flag or error type.
+    """
     if not is_text(self.tool_use_id) or not self.tool_use_id:
         raise ContentError(
             f"{named_label(self)} takes the id of its call first, a text that is not empty",
@@ -373,7 +380,7 @@ def _check_result(self: "ToolResult | ToolMessage") -> None:
     if self.error_type is not None:
         check_choice(self, "error_type", self.error_type, ERROR_TYPES)
         self.is_error = True
-    # The result of a tool may be empty.
+    # The result of a tool may be empty, so it does not count as unwritten.
     self._mask &= ~UNWRITTEN
 
 
@@ -382,8 +389,8 @@ class ToolResult(Container, ToolResultNode):
 
     ``is_error=True`` (default ``False``) means that the call failed. ``error_type`` is the reason:
     ``"unknown_tool"``, ``"validation_error"``, ``"execution_error"``, ``"timeout_error"`` or
-    ``"interrupted"``. It implies ``is_error`` and is for people: it is not sent. A result may be
-    empty.
+    ``"interrupted"``; ``None`` by default. An error type sets ``is_error``; it is for people and is
+    not sent. A result may be empty.
 
     Raises :class:`ContentError` for an id that is empty or not a string, :class:`OptionError` for a
     bad option, :class:`PlacementError` for a child that may not be here.
@@ -420,7 +427,7 @@ class ToolResult(Container, ToolResultNode):
 
 
 class ToolMessage(Container, ToolTurnNode):
-    """The result of the tool call ``tool_use_id`` as a turn of its own.
+    """The result of the tool call ``tool_use_id`` as a separate turn.
 
     ``name`` is the name of the tool, ``is_error`` and ``error_type`` are those of
     :class:`ToolResult`. It also takes the options of :class:`System`.
@@ -455,9 +462,9 @@ class ToolMessage(Container, ToolTurnNode):
         self.tool_use_id = tool_use_id
         self.is_error = is_error
         self.error_type = error_type
-        plain = not content or (len(content) == 1 and type(content[0]) is str and content[0])
+        is_plain = not content or (len(content) == 1 and type(content[0]) is str and content[0])
         is_fault = is_error is not False or error_type is not None
-        if not plain or type(tool_use_id) is not str or not tool_use_id or options or is_fault:
+        if not is_plain or type(tool_use_id) is not str or not tool_use_id or options or is_fault:
             begin(self, content, options)
             return
         # The fast path, 0.5 µs instead of 2.5 µs: one text or nothing, which needs no checks.

@@ -1,4 +1,4 @@
-"""The tools that a model may call, and the output schema of its answer."""
+"""The components for the tools that a model may call, and for the output schema of its answer."""
 
 import inspect
 import re
@@ -10,7 +10,7 @@ from typing import Never, cast
 import attrs
 
 from promptdsl.components.options import refuse_options, too_many
-from promptdsl.components.scope import Component, location, retract, start
+from promptdsl.components.scope import Component, join_open_block, retract, start
 from promptdsl.foundation.errors import (
     ContentError,
     DataError,
@@ -42,11 +42,11 @@ class Tool(Component, ToolNode):
     From a function, the tool gets its name, its description (the docstring) and its schema (the
     signature); ``name`` and ``description`` replace those of the function. Only :func:`run_calls`
     and :func:`arun_calls` run the function. Without a function ``name`` is required, and
-    ``input_schema`` is the JSON schema of the arguments, by default no arguments. A
+    ``input_schema`` is the JSON schema of the arguments; by default there are no arguments. A
     :class:`ToolDefinition`, for example from :func:`read_payload`, is used unchanged.
 
-    Raises :class:`ContentError` for a function without a schema, a schema that is not of type
-    object and a missing name, :class:`OptionError` for a bad option.
+    Raises :class:`ContentError` for a function without a schema, for a schema that is not of type
+    object, and for a missing name. Raises :class:`OptionError` for a bad option.
 
     >>> from promptdsl import Timeline, Tool, User, render
     >>> def weather(city: str) -> str:
@@ -85,26 +85,26 @@ class Tool(Component, ToolNode):
         except PromptError as error:
             retract(nodes_in(function, name, description, input_schema))
             raise _with_line(error, self) from None
-        location(self)
+        join_open_block(self)
 
 
 class Output(Component, OutputNode):
-    """The output schema, which the answer has to fit: a type, or a JSON schema.
+    """The output schema of the answer: a type, or a JSON schema.
 
     A type is a pydantic model, a dataclass or a ``TypedDict``. Options:
 
-    - ``name``: the name of the schema, by default the name of the type;
-    - ``description``: a text for the model, by default none;
-    - ``strict``: with ``True`` (default) the provider has to follow the schema exactly. Then the
-      objects of a type have all their properties and no others;
+    - ``name``: the name of the schema, by default the name of the type, or ``"output"``;
+    - ``description``: a text for the model, ``None`` by default;
+    - ``strict``: with ``True`` (default) the provider has to follow the schema exactly. Then each
+      object of a type has all its properties and no others;
     - ``mode``: ``"native"`` sends the schema as a setting of the request, ``"prompted"`` as the
       last part of the system text. ``None`` (default) is ``"native"`` if the target takes the
-      schema.
+      schema, otherwise ``"prompted"``.
 
     An :class:`OutputSchema`, for example from :func:`read_payload`, is used unchanged.
 
     Raises :class:`ContentError` for a type without a schema, and with ``strict`` for a schema whose
-    root is not an object; :class:`OptionError` for a bad option.
+    root is not an object. Raises :class:`OptionError` for a bad option.
 
     >>> from promptdsl import Output, Timeline, User, render
     >>> schema = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -138,23 +138,24 @@ class Output(Component, OutputNode):
                 self.schema = schema
             else:
                 own_name, own_description = _text("name", name), _text("description", description)
-                made = _output_schema(schema, own_name, own_description, strict)
-                self.schema = attrs.evolve(made, mode=_mode(mode))
+                output_schema = _output_schema(schema, own_name, own_description, strict)
+                self.schema = attrs.evolve(output_schema, mode=_mode(mode))
         except PromptError as error:
             retract(nodes_in(schema, name, description))
             raise _with_line(error, self) from None
-        location(self)
+        join_open_block(self)
 
 
 def _with_line(error: PromptError, component: Component) -> PromptError:
     """Return an error with the line of the component first, before its other lines."""
-    others = [line for line in error.at if line != str(component.source)]
-    return type(error)(error.what, fix=error.fix, at=(component.source, *others))
+    other_lines = [line for line in error.at if line != str(component.source)]
+    return type(error)(error.what, fix=error.fix, at=(component.source, *other_lines))
 
 
 def _definition(
     function: object, name: str | None, description: str | None, schema: object
 ) -> ToolDefinition:
+    """Return the definition of a tool; the errors are those of :class:`Tool`."""
     if function is not None:
         if not callable(function):
             fix = "Tool(search), or Tool(name=..., description=..., input_schema=...)"
@@ -198,6 +199,7 @@ def _refuse_no_object(schema: JsonObject) -> None:
 def _output_schema(
     schema: object, name: str | None, description: str | None, strict: object
 ) -> OutputSchema:
+    """Return the output schema of a type or a JSON schema; the errors are those of Output."""
     if not isinstance(strict, bool):
         raise OptionError(f"strict={shown(strict)}", fix="write True or False")
     problem = f"an Output takes a type or a JSON schema, not {kind_of(schema)}"
@@ -212,8 +214,8 @@ def _output_schema(
 
         if hasattr(type(schema), "__pydantic_fields__"):
             raise ContentError(problem, fix=f"give its class: Output({type(schema).__name__})")
-        made = type_schema(schema, getattr(schema, "__name__", shown(schema)))
-        data = _plain_schema(closed(made) if strict else made, "schema")
+        generated = type_schema(schema, getattr(schema, "__name__", shown(schema)))
+        data = _plain_schema(closed(generated) if strict else generated, "schema")
     if strict and at_root(data).get("type") != "object":
         root_type = data.get("type")
         fix = "put it in a field of a model, or write strict=False if the provider takes it"
@@ -224,7 +226,7 @@ def _output_schema(
             fix = "give only the schema in it: Output(schema)"
         problem = f"the schema of a strict Output is an object, not of type {shown(root_type)}"
         raise ContentError(problem, fix=fix)
-    # All providers take a name of at most 64 of these characters.
+    # All providers take a name that has at most 64 characters and none of _UNFIT.
     return OutputSchema(data, _UNFIT.sub("_", schema_name)[:64], description, strict)
 
 
@@ -236,7 +238,7 @@ def _mode(mode: object) -> OutputMode | None:
 
 
 def _refuse_options_with(definition: object, options: tuple[object, ...]) -> None:
-    """Raise :class:`OptionError` for options with a definition, which has these options."""
+    """Raise :class:`OptionError` if there are options besides a definition, which has them all."""
     if any(option is not None for option in options):
         problem = f"{type(definition).__name__} has these options itself"
         raise OptionError(problem, fix="write attrs.evolve(definition, name=...)")

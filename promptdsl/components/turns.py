@@ -89,26 +89,27 @@ class TurnComponent(Container, TurnNode):
     __slots__ = ()
     _options_type = TurnOptions
     _spoken_by: ClassVar[Role] = "user"
+    """The role of the turn."""
     _forbids_at_once = ROOTED
-    _elsewhere: ClassVar[str] = ""
-    """The advice for a node that may only be in another turn."""
+    _misplaced_advice: ClassVar[str] = ""
+    """The advice for a node that may not be in this turn, but in another one."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        # Not an assignment: editors would read it as the signature.
+        # Not an assignment, because editors would take it for the signature.
         type.__setattr__(cls, "__init__", TurnComponent.__init__)
 
-    # For type checkers, each turn has an __init__ with its content. At run time all have this one:
-    # a call from one to the other makes a turn 10 % slower.
+    # For type checkers, each turn has its own __init__, with the types of its content. At run time
+    # all turns have this one, because a call of super().__init__ would make a turn 10 % slower.
     def __init__(self, *content: "Content", **options: Unpack[TurnOptions]) -> None:
         self.role = self._spoken_by
         self.kind = "written"
         text = content[0] if content else ""
-        alone = not options or (len(options) == 1 and "priority" in options)
-        if type(text) is not str or len(content) > 1 or not alone:
+        is_priority_only = not options or (len(options) == 1 and "priority" in options)
+        if type(text) is not str or len(content) > 1 or not is_priority_only:
             begin(self, content, options)
             return
-        # The fast path, 0.5 µs instead of 2.5 µs: one string, or no content, needs no checks.
+        # The fast path, 0.5 µs instead of 2.5 µs: one string or no content needs no checks.
         frame = getframe(1)
         self._code = frame.f_code
         self._offset = frame.f_lasti
@@ -122,7 +123,7 @@ class TurnComponent(Container, TurnNode):
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        return turn_advice(node, cls._elsewhere)
+        return turn_advice(node, cls._misplaced_advice)
 
 
 class SpeechTurn(TurnComponent):
@@ -142,10 +143,12 @@ class System(TurnComponent):
     - ``metadata``: a mapping of your own data, which is not sent;
     - ``tags``: strings to select or filter by, ``()`` by default;
     - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``;
-    - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
-    - ``cache``: ``True`` marks the end of a part that the provider may cache;
-    - ``separator``: the white space between its parts, spaces or line ends; ``None`` (default) is a
-      blank line, and in user, assistant and tool turns each part is a block of its own.
+    - ``priority``: a number; a budget drops the turn with the lowest priority first, and never
+      drops a turn with ``None`` (default);
+    - ``cache``: with ``True`` the provider may cache everything up to the end of the turn;
+      ``False`` by default;
+    - ``separator``: the white space between its parts, spaces or line ends. ``None`` (default) is a
+      blank line; in user, assistant and tool turns, each part is then a separate block.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
     child that may not be here, such as another turn or an attachment.
@@ -163,7 +166,7 @@ class System(TurnComponent):
     _spoken_by = "system"
     _initial_mask = bits(masks.TURN | masks.SYSTEM)
     _forbids = PART_FORBIDS | masks.MEDIA | masks.MEDIA << masks.SHIFT
-    _elsewhere = "system content is text only: put it in a User turn"
+    _misplaced_advice = "system content is text only: put it in a User turn"
 
     if TYPE_CHECKING:
 
@@ -171,10 +174,10 @@ class System(TurnComponent):
 
 
 class Developer(TurnComponent):
-    """An instruction in the middle of a conversation; it stays where it is written.
+    """An instruction in the middle of a conversation, at the position where it is written.
 
-    It takes the options of :class:`System` and raises its errors. For a provider without such a
-    role, its text is sent between delimiters in a user message.
+    It takes the options of :class:`System` and raises its errors. If a provider has no role for it,
+    its text is sent between delimiters in a user message.
 
     >>> from promptdsl import Developer, Timeline, User, render
     >>> prompt = Timeline(User("Hi."), Developer("Answer in French."), User("How are you?"))
@@ -186,7 +189,7 @@ class Developer(TurnComponent):
     _spoken_by = "developer"
     _initial_mask = bits(masks.TURN | masks.DEVELOPER)
     _forbids = PART_FORBIDS
-    _elsewhere = "put it in a User turn"
+    _misplaced_advice = "put it in a User turn"
 
     if TYPE_CHECKING:
 
@@ -196,8 +199,8 @@ class Developer(TurnComponent):
 class User(SpeechTurn):
     """A turn of the user: text, attachments and tool results.
 
-    It takes the options of :class:`System`, and also ``name``, the name of the speaker, and
-    ``merge=False``: then it is not merged with a neighbouring turn of the user.
+    It takes the options of :class:`System`, and two others. ``name`` is the name of the speaker.
+    With ``merge=False`` (default ``True``) it is not merged with a neighbouring turn of the user.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
     child that may not be here, such as a tool call.
@@ -211,7 +214,7 @@ class User(SpeechTurn):
     __slots__ = ()
     _spoken_by = "user"
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.EVENT_BLOCK
-    _elsewhere = "write it outside of the User turn"
+    _misplaced_advice = "write it outside of the User turn"
 
     if TYPE_CHECKING:
 
@@ -233,7 +236,7 @@ class Assistant(SpeechTurn):
     __slots__ = ()
     _spoken_by = "assistant"
     _forbids = ROOTED | masks.ITEM | masks.RESULT | masks.EVENT_BLOCK
-    _elsewhere = "write it outside of the Assistant turn"
+    _misplaced_advice = "write it outside of the Assistant turn"
 
     if TYPE_CHECKING:
 
@@ -246,8 +249,8 @@ class Event(TurnComponent):
     """Something that happened in the application, as text or event blocks.
 
     The configuration decides in which role it is sent. It takes the options of :class:`System`, and
-    also ``encoding``, like an :class:`Ephemeral`. It raises the errors of :class:`System`; a tool
-    call or a tool result in it is a :class:`PlacementError`.
+    the ``encoding`` of an :class:`Ephemeral`. It raises the errors of :class:`System`, and
+    :class:`PlacementError` for a tool call or a tool result in it.
 
     >>> from promptdsl import Event, Timeline, User, UserAction, render
     >>> prompt = Timeline(Event(UserAction("opened", target="invoice 1881")), User("Why?"))
@@ -260,7 +263,7 @@ class Event(TurnComponent):
     _spoken_by = "event"
     _initial_mask = bits(masks.TURN | masks.EVENT)
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.RESULT
-    _elsewhere = "write it outside of the Event"
+    _misplaced_advice = "write it outside of the Event"
 
     if TYPE_CHECKING:
 
@@ -268,7 +271,7 @@ class Event(TurnComponent):
 
 
 class ToolResults(TurnComponent):
-    """The turn of ``Turn("tool", ToolResult(...), ...)``: only tool results."""
+    """The turn that ``Turn("tool", ToolResult(...), ...)`` makes: it holds only tool results."""
 
     __slots__ = ()
     _spoken_by = "tool"
@@ -281,7 +284,7 @@ class ToolResults(TurnComponent):
         return part_advice(node, advice)
 
 
-# Groundings: content that is sent with this request only and is not part of the conversation.
+# Groundings: content that is sent only with this request and is not part of the conversation.
 
 POSITIONS: tuple[EphemeralPosition, ...] = get_args(EphemeralPosition)
 
@@ -298,11 +301,11 @@ class RequestComponent(Container, RequestOnlyNode):
         texts: tuple[object, ...] = (self.type, self.title)
         try:
             # A type and a title are values.
-            plain = [*map(_plain, texts)]
+            plain_texts = [*map(_plain, texts)]
         except ContentError as error:
             raise error.located(self.source) from None
         adopt(self, texts)
-        self.type, self.title = plain
+        self.type, self.title = plain_texts
         if self.position is not None:
             check_choice(self, "position", self.position, POSITIONS)
         if not is_real(self.order):
@@ -311,8 +314,8 @@ class RequestComponent(Container, RequestOnlyNode):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if node._mask & CACHE:
-            mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
-            return f"a part that is sent once cannot be cached: leave {mark} out"
+            cache_mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
+            return f"its content is sent only once, so it cannot be cached: leave {cache_mark} out"
         return part_advice(node, f"write it next to the {cls.__name__}, not in it")
 
 
@@ -325,16 +328,17 @@ class Ephemeral(RequestComponent):
 
     Options:
 
-    - ``type`` and ``title``: texts that are written in the opening tag;
+    - ``type`` and ``title``: texts that are written in the opening tag, ``None`` by default;
     - ``position``: ``"flow"`` (where it is written), ``"after_system"``, ``"start"``,
-      ``"before_user"`` or ``"end"``; by default the configuration decides;
-    - ``order``: a number, 0 by default; at the same position, the lowest comes first;
-    - ``encoding``: ``"minimal"`` or ``"full"``, how values in it are encoded; by default the
-      configuration decides;
+      ``"before_user"`` or ``"end"``; ``None`` (default) is the position of the configuration;
+    - ``order``: a number, 0 by default; at one position, the lowest order comes first;
+    - ``encoding``: ``"minimal"`` or ``"full"``, how values in it are encoded; ``None`` (default) is
+      the encoding of the configuration;
     - ``id``, ``metadata``, ``tags``, ``audience``, ``priority``: see :class:`System`.
 
-    Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
-    child that may not be here: a turn, or a part with a cache mark.
+    Raises :class:`OptionError` for an unknown option or a bad value, :class:`ContentError` for a
+    type or title without a text, :class:`PlacementError` for a child that may not be here, such as
+    a turn or a part with a cache mark.
 
     >>> from promptdsl import Ephemeral, Timeline, User, render
     >>> prompt = Timeline(Ephemeral("It is 9 am.", type="clock"), User("Am I late?"))
@@ -360,12 +364,12 @@ class Ephemeral(RequestComponent):
 
 
 class Grounding(RequestComponent):
-    r"""Facts for this request only. Every string in it is a value, also one that you write.
+    r"""Facts for this request only. Every string in it is a value, also a string that you write.
 
     ``id`` names the facts in addresses and reports. It is any text, such as the id of a document;
-    several groundings may have the same id. Facts are sent directly before the last user message,
-    unless there is another ``position``. The options and errors are those of :class:`Ephemeral`,
-    without ``type``.
+    several groundings may have the same id. The facts are sent directly before the last user
+    message, unless you choose another ``position``. The options and errors are those of
+    :class:`Ephemeral`, without ``type`` and the option ``id``.
 
     >>> from promptdsl import Grounding, Timeline, User, render
     >>> page = Grounding("page", "<b>Shop</b> </context>")
@@ -413,9 +417,10 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     """Return the turn of any role, for generic code.
 
     ``role`` is ``"system"``, ``"developer"``, ``"user"``, ``"assistant"``, ``"event"``,
-    ``"ephemeral"``, or ``"tool"`` for a turn of tool results. The options are those of its class.
+    ``"ephemeral"``, or ``"tool"`` for a turn of tool results. The options and errors are those of
+    the class of the role: ``User`` for ``"user"``.
 
-    Raises :class:`OptionError` for an unknown role or option.
+    Raises :class:`OptionError` also for an unknown role.
 
     >>> from promptdsl import Timeline, Turn, render
     >>> log = [("user", "Hi."), ("assistant", "Hello.")]
@@ -436,7 +441,7 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     cls = TURNS.get(role) if is_text(role) else None
     if cls is None:
         retract((role, *content))
-        fix = 'it comes first: Turn("user", ...)'
+        fix = 'the role comes first: Turn("user", ...)'
         if is_text(argument):
             fix = nearest(argument, (*TURNS, "ephemeral"))
         problem = f"unknown role {shown(argument)}"
@@ -456,11 +461,11 @@ Turn.__defaults__ = (LEFT_OUT,)
 
 
 class Timeline(Container, RootNode):
-    """A complete prompt: turns, histories and sections outside of turns, in conversation order.
+    """A complete prompt: turns, histories, tools and sections, in the order of the conversation.
 
     ``transformation`` is the configuration of this prompt: a
     :class:`MessageTransformationConfig`, a mapping of its fields, or a function
-    ``(model, provider) -> config``.
+    ``(model, provider) -> config``; ``None`` by default.
 
     Raises :class:`ScopeError` if another block is open, :class:`PlacementError` for a child that
     belongs in a turn, such as text outside of a turn.
@@ -489,12 +494,12 @@ class Timeline(Container, RootNode):
         begin(self, content, unknown)
 
     def _check_fields(self) -> None:
-        around = open_block()
-        if around is not None:
+        enclosing = open_block()
+        if enclosing is not None:
             raise ScopeError(
                 "a Timeline cannot be written while a block is open",
-                fix="write it under `with detached():`, or in a function called outside",
-                at=(self.source, around.source),
+                fix="write it under `with detached():`, or call its function outside of the block",
+                at=(self.source, enclosing.source),
             )
         if self.transformation is not None:
             self.transformation = as_layer(self.transformation, at=self.source)
@@ -527,13 +532,13 @@ class Timeline(Container, RootNode):
 
 def refuse_loose_media(content: tuple[Child, ...]) -> None:
     """Raise :class:`PlacementError` for an attachment in a section outside of any turn."""
-    waiting = [*reversed(content)]
-    while waiting:
-        child = waiting.pop()
+    child_stack = [*reversed(content)]
+    while child_stack:
+        child = child_stack.pop()
         if isinstance(child, str):
             continue
         if isinstance(child, FragmentNode):
-            waiting.extend(reversed(child.content))
+            child_stack.extend(reversed(child.content))
         elif child._mask & SECTION and child._mask & MEDIA << SHIFT:
             media = next(node for node, _ in walk(child) if isinstance(node, MediaNode))
             raise PlacementError(
@@ -545,7 +550,7 @@ def refuse_loose_media(content: tuple[Child, ...]) -> None:
 
 
 def write_timeline(content: tuple[Node, ...], at: Source) -> Timeline:
-    """Return a timeline for parts that were written without one; its line is ``at``."""
+    """Return a timeline of nodes that an author wrote without a timeline; its line is ``at``."""
     timeline = object.__new__(Timeline)
     timeline.transformation = None
     timeline.equipment = ()

@@ -1,4 +1,7 @@
-"""The chat template of an open model: a Jinja text, and the special tokens that it writes."""
+"""The chat template of an open model: a Jinja text, and the special tokens that it writes.
+
+:class:`ChatTemplate` comes after the checks of its fields.
+"""
 
 import os
 import re
@@ -14,16 +17,16 @@ from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.source import end_traceback, public_api
 
 TOKENS = ("bos_token", "eos_token")
-"""The special tokens that have a field of their own."""
+"""The special tokens for which a chat template has a field."""
 
 MAX_SOURCE = 1_000_000
-"""The most characters of a template."""
+"""The maximum number of characters of a template."""
 
 RESERVED = frozenset((*TOKENS, "messages", "tools", "add_generation_prompt", "strftime_now"))
-"""The variables of a template that come from the prompt, or have a field of their own."""
+"""The variables of a template that come from the prompt, or from another field."""
 
 
-# A converter of attrs has to be a function without a decorator: mypy reads its types.
+# A converter of attrs may not have a decorator, because mypy reads its types.
 
 
 def _variables(pairs: Mapping[str, object] | Iterable[tuple[str, object]]) -> Mapping[str, object]:
@@ -32,8 +35,8 @@ def _variables(pairs: Mapping[str, object] | Iterable[tuple[str, object]]) -> Ma
 
 def _special_tokens(texts: Iterable[str]) -> tuple[str, ...]:
     try:
-        several = isinstance(texts, Iterable) and not isinstance(texts, str)  # pyright: ignore[reportUnnecessaryIsInstance]
-        tokens: tuple[Any, ...] = tuple(texts) if several else (texts,)  # Any: checked below
+        are_several = isinstance(texts, Iterable) and not isinstance(texts, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        tokens: tuple[Any, ...] = tuple(texts) if are_several else (texts,)  # Any: checked below
         for token in tokens:
             _check_text("a special token", token)
     except PromptError as error:
@@ -65,8 +68,8 @@ def _checked_variables(
             if option in (*TOKENS, "now"):
                 fix = f"write {option}= instead"
             raise OptionError(f"{name!r} cannot be set in variables", fix=fix)
-    kept: Mapping[str, object] = frozen(variables)
-    return kept
+    frozen_variables: Mapping[str, object] = frozen(variables)
+    return frozen_variables
 
 
 @public_api
@@ -96,25 +99,25 @@ def _check_time(_: object, __: object, value: Any) -> None:  # Any: not checked 
 
 @attrs.frozen
 class ChatTemplate:
-    """A Jinja chat template, and the variables it is rendered with.
+    """A Jinja chat template, and the variables with which it is rendered.
 
     - ``source``: the template, at most 1,000,000 characters.
-    - ``bos_token``, ``eos_token``: tokens of the tokenizer; an omitted one is written as nothing.
-    - ``now``: the time for a template that asks for it. Without it, such a template is an error,
-      because the same prompt has to give the same text.
+    - ``bos_token``, ``eos_token``: tokens of the tokenizer, ``""`` by default.
+    - ``now``: the time for a template that reads the time; ``None`` by default. Then such a
+      template raises an error, because the same prompt has to give the same text each time.
     - ``variables``: all other variables of the template, such as ``enable_thinking``, as a mapping
-      or as pairs. They are author text, so the control tokens in them are not changed.
-    - ``special_tokens``: further control tokens of the tokenizer. No text can write one of them: it
-      is sent in two pieces.
-    - ``tool_source``: the template for prompts with tools, if it is a different one.
+      or as pairs; none by default. They are author text, so control tokens in them are not changed.
+    - ``special_tokens``: other control tokens of the tokenizer, ``()`` by default. A text cannot
+      write one of them: promptdsl divides it into two pieces.
+    - ``tool_source``: the template for prompts with tools, if it is another one; ``""`` by default.
 
     >>> from promptdsl import ChatTemplate, Timeline, User, render
     >>> template = ChatTemplate("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
     >>> render(Timeline(User("Hi.")), chat_template=template).to_chat_template()["prompt"]
     '<user>Hi.'
 
-    Raises :class:`ContentError` for a value of a wrong type, :class:`OptionError` for a variable
-    that the prompt sets, or that is an option here.
+    Raises :class:`ContentError` for a value of a wrong type and for a source that is too long,
+    :class:`OptionError` for a variable that the prompt or another option sets.
     """
 
     source: str = attrs.field(validator=_check_field)
@@ -130,9 +133,11 @@ class ChatTemplate:
     def of(cls, given: object, **options: Any) -> "ChatTemplate":  # Any: the fields of the class
         """Return the template of a text, or of a Hugging Face tokenizer or processor.
 
-        ``options`` are fields. If a tokenizer has several templates, ``default`` is used, and
-        ``tool_use`` for prompts with tools. Raises :class:`ContentError` for a tokenizer without a
-        template and for a value of another type; :class:`OptionError` for an unknown option.
+        ``options`` are fields, which replace those of the tokenizer. If a tokenizer has several
+        templates, ``default`` is used, and ``tool_use`` for prompts with tools.
+
+        Raises :class:`ContentError` for a tokenizer without a template and for a value of another
+        type, :class:`OptionError` for an unknown option.
         """
         for name in options:
             if name not in _OPTIONS:
@@ -160,7 +165,7 @@ class ChatTemplate:
         return cls(**fields)
 
     def with_tools(self) -> "ChatTemplate":
-        """Return the template for prompts with tools."""
+        """Return the template for prompts with tools: its source is ``tool_source``, if any."""
         return attrs.evolve(self, source=self.tool_source or self.source, tool_source="")
 
 
@@ -171,7 +176,7 @@ _FILE_NAME = re.compile(r"[\w.-]*/[\w./-]*|[\w./\\:-]+\.(?:jinja2?|json|txt)")
 def _not_a_text(value: object, path: str) -> ContentError:
     return ContentError(
         f"{str(value)!r} is the path of a chat template, not its text",
-        fix=f"give its text: {path}.read_text(), or the tokenizer it belongs to",
+        fix=f"give its text: {path}.read_text(), or the tokenizer of the model",
     )
 
 
@@ -180,13 +185,13 @@ def _tokenizer_fields(value: object) -> dict[str, Any]:  # Any: each field has i
     if isinstance(value, os.PathLike):
         raise _not_a_text(value, "path")  # pyright: ignore[reportUnknownArgumentType]
     tokenizer: Any = value  # Any: a tokenizer of any library
-    named: Mapping[str, object] = EMPTY
+    templates_by_name: Mapping[str, object] = EMPTY
     source: object = None
     with suppress(AttributeError):
         source = tokenizer.chat_template
     if isinstance(source, Mapping):
-        named = cast("Mapping[str, object]", source)
-        source = named.get("default")
+        templates_by_name = cast("Mapping[str, object]", source)
+        source = templates_by_name.get("default")
     if not isinstance(source, str):
         raise ContentError(
             f"a chat template is a Jinja text or a tokenizer that has one, not "
@@ -205,7 +210,7 @@ def _tokenizer_fields(value: object) -> dict[str, Any]:  # Any: each field has i
             variables[name] = [*map(str, cast("Sequence[object]", tokens))]
     return {
         "source": source,
-        "tool_source": str(named.get("tool_use") or ""),
+        "tool_source": str(templates_by_name.get("tool_use") or ""),
         **{name: str(getattr(tokenizer, name, None) or "") for name in TOKENS},
         "variables": variables,
         "special_tokens": tuple(map(str, getattr(tokenizer, "all_special_tokens", None) or ())),

@@ -1,6 +1,7 @@
 """The facts about a model at a provider, from ``models.toml`` and from users' registrations.
 
-:func:`register_provider`, for a user's server, comes last.
+:func:`facts_for` finds the facts, in layers. Then come the functions that find a model by its name,
+:func:`register_model`, and :func:`register_provider` for a user's server.
 """
 
 import re
@@ -25,7 +26,7 @@ from promptdsl.config.model_facts import (
 from promptdsl.config.transformation import as_layer
 from promptdsl.config.wires import (
     REGISTRY,
-    AddedServers,
+    RegisteredServers,
     Server,
     provider_names,
     server_of,
@@ -39,20 +40,21 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author, public_api
 from promptdsl.messages.names import AdapterName, ProviderName
 
-# The facts about a model at a provider, from ``models.toml`` and from users' registrations.
-#
-# :func:`facts_for` finds them, :func:`register_model` adds some.
+# The facts about a model at a provider.
 
 
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:
     """Return the facts about a model at a provider; both may be ``None``.
 
-    If a provider is named, a model of another provider keeps only the facts that are true there.
-    Without a provider, the name of the model decides. An unknown model gets careful defaults.
+    Without a provider, the name of the model decides which provider it is. If the provider is not
+    that of the model, only those facts of the model are used that are true there too. An unknown
+    model gets the careful defaults of the provider.
+
+    Raises :class:`TargetError` for an unknown provider.
     """
     if provider is not None:
         check_provider(provider)
-    return _look_up(model, provider, _added, REGISTRY.added)
+    return _look_up(model, provider, _registered, REGISTRY.registered)
 
 
 @lru_cache(maxsize=64)
@@ -60,13 +62,16 @@ def facts_with(
     facts: ModelFacts,
     changes: tuple[tuple[str, Any], ...],  # Any: each fact has its own type
 ) -> ModelFacts:
-    """Return facts with changes; the same object for the same facts and changes."""
+    """Return facts with changes, the same object for equal facts and changes."""
     return attrs.evolve(facts, **dict(changes))
 
 
 @attrs.frozen(eq=False, repr=False)
 class ModelEntry:
-    """The facts of the models with one name; ``on`` has facts that are true at one provider."""
+    """The facts about the models of one name.
+
+    ``on`` has facts that are true only at one provider, by the name of the provider.
+    """
 
     name: str
     provider: str
@@ -76,19 +81,23 @@ class ModelEntry:
 
 @lru_cache(maxsize=1024)
 def _look_up(
-    model: str | None, provider: str | None, added: "_Added", _servers: AddedServers
+    model: str | None,
+    provider: str | None,
+    registered: "_RegisteredModels",
+    _servers: RegisteredServers,
 ) -> ModelFacts:
-    # The target: the provider that was named, else the provider of the model.
+    # The target is the provider that was named, or else the provider of the model.
     name = model or ""
-    entries = _entries(name, added)
-    target = provider or _default_provider(name, entries)
+    model_entries = _model_entries(name, registered)
+    target = provider or _default_provider(name, model_entries)
     if target is None and not model:
         return _facts(Facts(), model=model)
     if target is None:
-        return _facts(_counting(name, entries, OPEN), model=model)
-    # The layers: the facts of the provider, of the server, of model families, then of the model.
+        return _facts(_counting(name, model_entries, OPEN), model=model)
+    # The layers, in this order: the facts of the provider and of model families there, of the
+    # server and of model families there, and of the model.
     families = [*_provider_layers(target, name)]
-    models = [*_model_layers(target, entries)]
+    models = [*_model_layers(target, model_entries)]
     stated, role_layers = Facts(), list[tuple[str, Roles]]()
     for layer, facts in (*families, *models):
         stated.update(facts)
@@ -96,10 +105,10 @@ def _look_up(
             stated["transformation"] = (layer, settings)
         if roles := _roles_in(facts):
             role_layers.append((layer, roles))
-    # Tokens are counted by an encoding, or else by factors.
+    # Tokens are counted by an encoding, if it is known, or else by factors.
     stated["token_factors"] = None
     if stated.get("encoding") is None:
-        stated.update(_counting(name, entries, target))
+        stated.update(_counting(name, model_entries, target))
     has_media = any("media" in facts for layer, facts in families if layer.startswith("models "))
     return _facts(
         stated,
@@ -112,7 +121,7 @@ def _look_up(
 
 
 def _roles_in(facts: Facts) -> Roles:
-    """Return the roles of events and groundings in these facts."""
+    """Return the roles of events and groundings that these facts set."""
     roles: list[tuple[str, MappedRole]] = []
     if "event_role" in facts:
         roles.append(("event", facts["event_role"]))
@@ -122,9 +131,11 @@ def _roles_in(facts: Facts) -> Roles:
 
 
 def _provider_layers(target: str, model: str) -> Iterator[tuple[str, Facts]]:
-    """Yield the facts of a provider with their names; for a server, those of its adapter first.
+    """Yield the facts of a provider with the names of the layers.
 
-    After the facts of each come the facts of the model families that this model belongs to.
+    For a server, those of its adapter come first. The facts of the model families to which this
+    model belongs follow the facts of the provider and of the server. Raises :class:`TargetError`
+    for an unknown provider.
     """
     server = server_of(target)
     if server is None:
@@ -139,30 +150,35 @@ def _provider_layers(target: str, model: str) -> Iterator[tuple[str, Facts]]:
 
 
 def _adapter_layers(provider: str, model: str) -> Iterator[tuple[str, Facts]]:
-    """Yield the facts of a provider of the data file, and of families of models there."""
+    """Yield the facts of a provider in ``models.toml``, and those of model families there."""
     yield f"provider {provider}", facts_in(tables()["providers"][provider])
     for table in tables()["vendors"]:
         if table["provider"] == provider and _has_word(model, table["words"]):
             yield f"models of {table['words'][0]}", facts_in(table)
 
 
-def _model_layers(target: str, entries: tuple[ModelEntry, ...]) -> Iterator[tuple[str, Facts]]:
-    """Yield the facts of a model that are true at a target, with their names."""
-    for entry in entries:
-        facts = _facts_on(entry, target)
+def _model_layers(
+    target: str, model_entries: tuple[ModelEntry, ...]
+) -> Iterator[tuple[str, Facts]]:
+    """Yield the facts of a model that are true at a target, with the names of the layers."""
+    for model_entry in model_entries:
+        facts = _facts_on(model_entry, target)
         if facts is not None:
-            yield f"model {entry.name}", facts
+            yield f"model {model_entry.name}", facts
 
 
-def _default_provider(model: str, entries: tuple[ModelEntry, ...]) -> str | None:
-    """Return the provider of a model if none is named: that of its facts, or of its family."""
-    if not entries:
+def _default_provider(model: str, model_entries: tuple[ModelEntry, ...]) -> str | None:
+    """Return the provider of a model if no provider is named.
+
+    It is the provider of its facts, or else that of its family; ``None`` if it has neither.
+    """
+    if not model_entries:
         return family_provider(model)
-    owner, facts = entries[-1].provider, Facts()
+    owner, facts = model_entries[-1].provider, Facts()
     if owner not in tables()["providers"] and server_of(owner) is None:
         return None  # the registration of this server ended
-    for entry in entries:
-        facts.update(entry.facts)
+    for model_entry in model_entries:
+        facts.update(model_entry.facts)
     if owner == "openai" and not facts.get("chat", True):
         return "openai_responses"
     return owner
@@ -173,66 +189,69 @@ def _facts(stated: Facts, **target: object) -> ModelFacts:
     return ModelFacts(**cast("dict[str, Any]", {**stated, **target}))
 
 
-def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
-    """Return the facts of an entry that are true at a target; ``None`` if there are none."""
+def _facts_on(model_entry: ModelEntry, target: str) -> Facts | None:
+    """Return the facts of a model that are true at a target; ``None`` if there are none."""
     adapter = wire_of(target).adapter
-    if entry.provider in (target, adapter):
-        return entry.facts
+    if model_entry.provider in (target, adapter):
+        return model_entry.facts
     table = tables()["providers"][adapter]
-    if entry.provider not in table.get("takes_from", (entry.provider,)):
+    if model_entry.provider not in table.get("takes_from", (model_entry.provider,)):
         return None
-    taken = {key: value for key, value in entry.facts.items() if key in table.get("takes", ())}
-    facts = cast("Facts", taken)
+    true_there = {
+        key: value for key, value in model_entry.facts.items() if key in table.get("takes", ())
+    }
+    facts = cast("Facts", true_there)
     if "media" in facts:
         facts["media"] = tuple(kind for kind in facts["media"] if kind in table["media"])
-    facts.update(entry.on.get(target, Facts()))
+    facts.update(model_entry.on.get(target, Facts()))
     return facts or None
 
 
 OPEN = "openai_compatible"
-"""The provider of servers without a name; its facts are used to count for an unknown model."""
+"""The provider for servers that are not named. Its facts count the tokens of an unknown model."""
 USUAL = "openai"
-"""The provider in whose format a prompt without a target is compared."""
+"""The provider whose format is used to compare a prompt that has no target."""
 
 
-def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts:
+def _counting(model: str, model_entries: tuple[ModelEntry, ...], target: str) -> Facts:
     """Return how to count the tokens of a model whose facts have no encoding.
 
-    The result is an encoding or token factors. They depend more on the model's name than on the
-    target: the facts of the model come first, then a word of its name, then the target.
+    The result is an encoding or token factors. The name of the model matters more than the target:
+    first come the facts of the model, then a word of its name, then the facts of the target.
     """
     by_word = [table for table in tables()["vocabularies"] if _has_word(model, table["words"])]
-    models = [entry.facts for entry in reversed(entries)]
+    models = [model_entry.facts for model_entry in reversed(model_entries)]
     for facts in (*models, *by_word, tables()["providers"][wire_of(target).adapter]):
         if "token_factors" in facts:
             factors = facts["token_factors"]
             if factors is not None:
                 factors = TokenFactors(*factors)
             return {"token_factors": factors}
-        # The encoding of a word is always true; that of an entry only where the model is known.
+        # The encoding of a word is true everywhere. The encoding of a model is true only at some
+        # providers, and _facts_on() has decided about it.
         if "words" in facts:
             return {"encoding": facts["encoding"]}
     return {}
 
 
 def _has_word(model: str, words: Iterable[str]) -> bool:
-    """Return whether the name of a model contains one of these words, with no letter next to it."""
+    """Return whether the name of a model contains a word, without a letter next to the word."""
     name = model.lower()
     return any(re.search(rf"(?<![a-z]){re.escape(word)}{_end(word)}", name) for word in words)
 
 
 def _end(word: str) -> str:
-    """Return a pattern for the end of a word: 4.5 is not a word of 4.51."""
+    """Return a pattern for the end of a word: ``4.5`` is not a word of ``4.51``."""
     return "(?![a-z0-9])" if word[-1].isdigit() else "(?![a-z])"
 
 
 @cache
 def _built_in() -> Mapping[str, ModelEntry]:
-    entries: dict[str, ModelEntry] = {}
+    by_pattern: dict[str, ModelEntry] = {}
     for name, table in tables()["models"].items():
-        entry = ModelEntry(name, table["provider"], facts_in(table), table.get("on", EMPTY))
-        entries.update(dict.fromkeys(table["patterns"], entry))
-    return entries
+        model_entry = ModelEntry(name, table["provider"], facts_in(table), table.get("on", EMPTY))
+        by_pattern.update(dict.fromkeys(table["patterns"], model_entry))
+    return by_pattern
 
 
 _PREFIX = re.compile(
@@ -256,36 +275,39 @@ _SUFFIX = re.compile(
 One or two digits are not a version: they name another model."""
 
 
-def _bare_name(model: str) -> str:
+def _short_name(model: str) -> str:
     name = _PREFIX.sub("", model, count=1)
     tuned = _TUNED.fullmatch(name)
     return tuned[1] if tuned else name
 
 
-def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
-    """Return the entries of the longest matching pattern: the built-in one, then the user's."""
-    bare = _bare_name(model)
-    names = [model, bare]
+def _model_entries(model: str, registered: "_RegisteredModels") -> tuple[ModelEntry, ...]:
+    """Return the facts about a model by its name: those of ``models.toml``, then the user's.
+
+    They are the entries of the longest pattern that matches the name.
+    """
+    short_name = _short_name(model)
+    names = [model, short_name]
     if "/" in model:
         # OpenRouter writes ``anthropic/claude-sonnet-4.5``.
-        names.append(bare.replace(".", "-"))
-    for pattern in _patterns(added):
+        names.append(short_name.replace(".", "-"))
+    for pattern in _patterns(registered):
         if any(
             name.startswith(pattern) and _SUFFIX.fullmatch(name, len(pattern)) for name in names
         ):
-            known = (_built_in(), added.entries)
-            return tuple(entries[pattern] for entries in known if pattern in entries)
+            sources = (_built_in(), registered.by_pattern)
+            return tuple(by_pattern[pattern] for by_pattern in sources if pattern in by_pattern)
     return ()
 
 
 @lru_cache(maxsize=2)
-def _patterns(added: "_Added") -> tuple[str, ...]:
-    return tuple(sorted({**_built_in(), **added.entries}, key=len, reverse=True))
+def _patterns(registered: "_RegisteredModels") -> tuple[str, ...]:
+    return tuple(sorted({**_built_in(), **registered.by_pattern}, key=len, reverse=True))
 
 
 def family_provider(model: str) -> str | None:
-    """Return the provider of the model family that a name belongs to, ``None`` without a family."""
-    name = _bare_name(model)
+    """Return the provider of the family of a model by its name, ``None`` for an unknown family."""
+    name = _short_name(model)
     head, _, rest = name.partition("-")
     digits = re.match(r"[0-9]{1,3}(?![0-9])", rest)
     generation = int(digits[0]) if digits else 0
@@ -301,33 +323,35 @@ def family_provider(model: str) -> str | None:
 def near_name(model: str, provider: str | None) -> str | None:
     """Return the advice for an unknown model name, ``None`` if the name may be right.
 
-    A name is near a known one if one or two letters differ, and no digit: another number is another
-    model. Upper case, the order of words and the signs between them do not matter. ``provider`` is
-    the provider that was named.
+    ``provider`` is the provider that was named, or ``None``. The advice suggests a known name if at
+    most two letters differ. The digits have to be equal, because another number is another model.
+    Upper case, the order of words and the signs between words do not matter.
     """
-    return _advice(model, provider, _added, REGISTRY.added)
+    return _advice(model, provider, _registered, REGISTRY.registered)
 
 
 @lru_cache(maxsize=256)
 def _advice(
-    model: str, provider: str | None, added: "_Added", _servers: AddedServers
+    model: str, provider: str | None, registered: "_RegisteredModels", _servers: RegisteredServers
 ) -> str | None:
     wire = wire_of(provider)
-    if not model or wire.any_model or _entries(model, added):
+    if not model or wire.any_model or _model_entries(model, registered):
         return None
-    known, bare = _patterns(added), _bare_name(model)
-    without_version = (bare[:n] for n in range(1, len(bare) + 2) if _SUFFIX.fullmatch(bare, n))
+    patterns, short_name = _patterns(registered), _short_name(model)
+    without_version = (
+        short_name[:n] for n in range(1, len(short_name) + 2) if _SUFFIX.fullmatch(short_name, n)
+    )
     name = next(without_version).lower()
     if name in provider_names():
         return f"it is a provider: write provider={name!r}"
-    is_deployment = wire.deploys and any(name.startswith(f"{pattern}-") for pattern in known)
+    is_deployment = wire.deploys and any(name.startswith(f"{pattern}-") for pattern in patterns)
     digits = _NO_DIGIT.sub("", name)
-    numbered = [pattern for pattern in known if _NO_DIGIT.sub("", pattern) == digits]
-    alike = [(_likeness(name, pattern), pattern) for pattern in numbered]
-    likeness, near = max(alike, default=(0, ""))
-    least = 0.9 if is_deployment else 0.8
-    if likeness >= least:
-        return f"did you mean {near!r}?"
+    with_same_digits = [pattern for pattern in patterns if _NO_DIGIT.sub("", pattern) == digits]
+    alike = [(_likeness(name, pattern), pattern) for pattern in with_same_digits]
+    likeness, nearest_pattern = max(alike, default=(0, ""))
+    min_likeness = 0.9 if is_deployment else 0.8
+    if likeness >= min_likeness:
+        return f"did you mean {nearest_pattern!r}?"
     if is_deployment or family_provider(model) is None:
         return None
     return "register_model() adds its facts"
@@ -335,63 +359,68 @@ def _advice(
 
 _NO_DIGIT = re.compile(r"\D")
 _MOST_EDITS = 2
-"""The most letters that may differ in a misspelt name."""
+"""The maximum number of letters that may differ in a misspelt name."""
 
 
 def _likeness(name: str, pattern: str) -> float:
-    """Return how similar two names are, from 0 to 1; 0 if more than two letters differ.
+    """Return how similar two names are, from 0 to 1; the order of their words does not matter.
 
-    The order of their words does not matter.
+    It is 0 if more than two letters differ.
     """
     from difflib import SequenceMatcher
 
     in_order = ["-".join(sorted(re.split(r"[-._ ]", text))) for text in (name, pattern)]
     pairs = ([name, pattern], in_order)
-    near = [
+    similar = [
         (first, second)
         for first, second in pairs
         if abs(len(first) - len(second)) <= _MOST_EDITS and _edits(first, second) <= _MOST_EDITS
     ]
-    return max((SequenceMatcher(None, first, second).ratio() for first, second in near), default=0)
+    return max(
+        (SequenceMatcher(None, first, second).ratio() for first, second in similar), default=0
+    )
 
 
 def _edits(text: str, other: str) -> int:
-    """Return the number of letters that are added, removed or changed between two texts."""
+    """Return the number of characters to add, remove or change to make a text of the other."""
     row = list(range(len(other) + 1))
-    for count, letter in enumerate(text, 1):
+    for count, char in enumerate(text, 1):
         above, row = row, [count]
-        for location, its_letter in enumerate(other):
-            changed = above[location] + (letter != its_letter)
-            row.append(min(changed, above[location + 1] + 1, row[location] + 1))
+        for index, other_char in enumerate(other):
+            change_cost = above[index] + (char != other_char)
+            row.append(min(change_cost, above[index + 1] + 1, row[index] + 1))
     return row[-1]
 
 
 @attrs.frozen(eq=False, repr=False)
-class _Added:
-    """The entries of users by pattern. A change makes a new object: it is the key of the caches."""
+class _RegisteredModels:
+    """The facts that users registered, by pattern.
 
-    entries: Mapping[str, ModelEntry] = EMPTY
+    A registration makes a new object, because the object is a key of caches.
+    """
+
+    by_pattern: Mapping[str, ModelEntry] = EMPTY
 
 
 _CHANGING = Lock()
-_added = _Added()
-_registered: dict[str, tuple[ModelEntry, ...]] = {}
-"""The registrations of each pattern that are in force; the last one is used."""
+_registered = _RegisteredModels()
+_registrations: dict[str, tuple[ModelEntry, ...]] = {}
+"""The registrations of each pattern that have not ended; the last one is used."""
 
 
 @public_api
 def register_model(pattern: str, /, *, provider: ProviderName, **facts: Unpack[Facts]) -> ExitStack:
-    """Register facts about the models of a name, for the whole process.
+    """Register facts about the models of one name, for the whole process.
 
-    ``pattern`` is a model name, without a date or version. The facts are used for this name, with
-    or without a date or version. The longest pattern that matches is used. ``provider`` is the
-    target of the model when no provider is named.
+    ``pattern`` is a model name without a date or version. The facts are used for this name, with
+    any date or version. If several patterns match a name, the longest one is used. ``provider`` is
+    the target of the model if no provider is named.
 
     ``facts`` are fields of :class:`ModelFacts`. Other facts keep the values that promptdsl has for
-    the same pattern. If you register a pattern again, the new registration replaces the earlier
-    one. ``window``, ``output`` and ``cache_minimum`` are in tokens. ``template`` is the text of a
-    chat template, or a Hugging Face tokenizer. ``transformation`` is a configuration or a mapping;
-    its settings override those of the provider.
+    the same pattern. A new registration of a pattern replaces the earlier one. ``window``,
+    ``output`` and ``cache_minimum`` are in tokens. ``template`` is the text of a chat template, or
+    a Hugging Face tokenizer. ``transformation`` is a configuration or a mapping; its settings
+    override those of the provider.
 
     The result is a context manager: its end removes the registration.
 
@@ -408,35 +437,39 @@ def register_model(pattern: str, /, *, provider: ProviderName, **facts: Unpack[F
         if not isinstance(pattern, str) or not pattern:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise OptionError(
                 f"a pattern is the name of a model, not {shown(pattern)}",
-                fix="write the name, or its beginning: register_model('my-model', ...)",
+                fix="write a name without a date or version: register_model('my-model', ...)",
             )
         check_provider(provider)
-        entry = ModelEntry(pattern, provider, checked_facts(facts))
+        model_entry = ModelEntry(pattern, provider, checked_facts(facts))
         settings = settings_in(facts, "model")
         if settings is not None:
-            entry.facts["transformation"] = as_layer(settings, at=author())
+            model_entry.facts["transformation"] = as_layer(settings, at=author())
     except PromptError as error:
         raise error.located(author()) from None
-    _change_entries(pattern, add=entry)
+    _change_registrations(pattern, add=model_entry)
     registration = ExitStack()
-    registration.callback(_change_entries, pattern, remove=entry)
+    registration.callback(_change_registrations, pattern, remove=model_entry)
     return registration
 
 
-def _change_entries(
+def _change_registrations(
     pattern: str, *, add: ModelEntry | None = None, remove: ModelEntry | None = None
 ) -> None:
-    global _added  # noqa: PLW0603
+    global _registered  # noqa: PLW0603
     with _CHANGING:
-        entries = [entry for entry in _registered.get(pattern, ()) if entry is not remove]
+        model_entries = [
+            model_entry
+            for model_entry in _registrations.get(pattern, ())
+            if model_entry is not remove
+        ]
         if add is not None:
-            entries.append(add)
-        _registered[pattern] = tuple(entries)
-        in_force = dict(_added.entries)
+            model_entries.append(add)
+        _registrations[pattern] = tuple(model_entries)
+        in_force = dict(_registered.by_pattern)
         in_force.pop(pattern, None)
-        if entries:
-            in_force[pattern] = entries[-1]
-        _added = _Added(in_force)
+        if model_entries:
+            in_force[pattern] = model_entries[-1]
+        _registered = _RegisteredModels(in_force)
 
 
 def check_provider(provider: object) -> None:
@@ -448,15 +481,15 @@ def check_provider(provider: object) -> None:
 
 
 def _advice_about_provider(name: str) -> str:
-    """Return the advice about a name that no provider has."""
-    if _entries(name, _added):
+    """Return the advice for an unknown provider name."""
+    if _model_entries(name, _registered):
         return f"it is a model: write model={name!r}"
-    called = name.lower().replace("-", "_")
+    lower_name = name.lower().replace("-", "_")
     names = {server.name: server.other_names for server in servers()}
     names |= {wire.name: wire.other_names for wire in wires()}
-    for known, others in names.items():
-        if called in (known, *others):
-            return f"did you mean {known!r}?"
+    for registered_name, other_names in names.items():
+        if lower_name in (registered_name, *other_names):
+            return f"did you mean {registered_name!r}?"
     fix = nearest(name, provider_names())
     if fix.startswith("did"):
         return fix
@@ -464,7 +497,7 @@ def _advice_about_provider(name: str) -> str:
 
 
 def named_origin(origin: str | None, provider_format: str) -> str:
-    """Return the origin of a conversation in the format ``form``: ``origin``, or else ``form``.
+    """Return the origin of a conversation: ``origin``, or else its ``provider_format``.
 
     Raises :class:`TargetError` for an unknown server, and for a server with another format.
     """
@@ -481,7 +514,7 @@ def named_origin(origin: str | None, provider_format: str) -> str:
 # The registration of a user's server: :func:`register_provider`.
 
 _FORMS = ("messages", "text")
-"""The names that the command line and batches use for formats without a provider."""
+"""The names of formats without a provider, for the command line and for batches."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -489,12 +522,14 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Facts]) -> ExitStack:
     """Register a server with the API of a provider, for the whole process.
 
-    The name can be used wherever a provider is named. ``adapter`` is the provider with this API:
+    Use the ``name`` wherever you name a provider. ``adapter`` is the provider with this API:
     ``openai_compatible`` for a server with OpenAI's Chat, ``openai_responses`` or ``anthropic``.
     ``facts`` are the fields of :class:`ModelFacts` that differ from the defaults of the adapter.
-    Read replies with ``read_response(reply, provider=name)``: then reasoning and further keys are
-    sent back to this server only. The result is a context manager: its end removes the
-    registration.
+
+    Read replies with ``read_response(reply, provider=name)``. Then their reasoning, and keys that
+    only this server has, are sent back only to this server.
+
+    The result is a context manager: its end removes the registration.
 
     >>> from promptdsl import Timeline, User, register_provider, render
     >>> with register_provider("house", adapter="openai_compatible", schema_output=True):
@@ -502,9 +537,10 @@ def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Fac
     >>> rendered.facts.provider, rendered.to_openai()["messages"]
     ('house', [{'role': 'user', 'content': 'Hi.'}])
 
-    Raises :class:`TargetError` for an unknown adapter, :class:`OptionError` for a name that is
-    taken or has other characters than letters, digits, ``_`` and ``-``, and for a fact that is
-    unknown or has a wrong value; :class:`ConfigError` for a wrong transformation or a function.
+    Raises :class:`TargetError` for an unknown adapter. Raises :class:`OptionError` for a name that
+    another provider has, or that has other characters than letters, digits, ``_`` and ``-``, and
+    for a fact that is unknown or has a wrong value. Raises :class:`ConfigError` for a wrong
+    transformation, and for one that is a function.
     """
     try:
         if not isinstance(name, str) or name in _FORMS or not _NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -523,7 +559,7 @@ def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Fac
             if name in provider_names():
                 fix = "choose another name, or add facts about its models with register_model()"
                 raise OptionError(f"the provider {name!r} exists already", fix=fix)
-            REGISTRY.added = AddedServers({**REGISTRY.added.servers, name: server})
+            REGISTRY.registered = RegisteredServers({**REGISTRY.registered.servers, name: server})
     except PromptError as error:
         raise error.located(author()) from None
     registration = ExitStack()
@@ -532,6 +568,7 @@ def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Fac
 
 
 _OF_CHAT = ("reasoning_key", "missing_reasoning", "thinking_tags", "kept_keys")
+"""The facts that only a server with OpenAI's Chat can have."""
 
 
 def _check_together(adapter: str, facts: Facts) -> None:
@@ -539,14 +576,16 @@ def _check_together(adapter: str, facts: Facts) -> None:
     key = facts.get("reasoning_key")
     for name in _OF_CHAT:
         if facts.get(name) and wire_of(adapter).folder != wire_of(OPEN).folder:
-            raise OptionError(f"only servers with Chat have {name}", fix=f"write adapter={OPEN!r}")
+            problem = f"only a server with OpenAI's Chat can have {name}"
+            raise OptionError(problem, fix=f"write adapter={OPEN!r}, or leave {name} out")
     if facts.get("missing_reasoning") is not None and key in (None, "content"):
         problem = "missing_reasoning needs a reasoning_key that is not 'content'"
         raise OptionError(problem, fix="add reasoning_key='reasoning_content'")
     if key is not None and key in facts.get("kept_keys", ()):
         raise OptionError("kept_keys contains the reasoning_key", fix="leave it out of kept_keys")
     if key == "content" and facts.get("thinking_tags") is None:
-        raise OptionError("reasoning_key='content' needs tags", fix="add thinking_tags")
+        problem = "reasoning_key='content' needs the tags around the reasoning"
+        raise OptionError(problem, fix="add thinking_tags=('<think>', '</think>')")
     if key is not None and facts.get("reasoning_back") is None:
         raise OptionError(
             "reasoning_key needs reasoning_back",
@@ -556,7 +595,9 @@ def _check_together(adapter: str, facts: Facts) -> None:
 
 def _remove(server: Server) -> None:
     with _CHANGING:
-        others = {
-            name: known for name, known in REGISTRY.added.servers.items() if known is not server
+        remaining = {
+            name: other
+            for name, other in REGISTRY.registered.servers.items()
+            if other is not server
         }
-        REGISTRY.added = AddedServers(others)
+        REGISTRY.registered = RegisteredServers(remaining)

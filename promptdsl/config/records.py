@@ -1,6 +1,6 @@
-"""The records of all providers: what requests and replies of each look like.
+"""The records of all providers: what the requests and replies of each look like.
 
-``wire.py`` explains each field. OpenAI's record comes first: others are made of it.
+``wire.py`` explains each field. OpenAI's record comes first, because other records are made of it.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from promptdsl.config.wire import ATTACHED, CALL, CONTENT, TEXT, CacheRule, Part
 OPENAI = Wire(
     "openai",
     folder="openai_chat",
-    unnamed="openai_compatible",  # OpenAI itself writes none
+    unnamed="openai_compatible",  # OpenAI's Chat has no reasoning, so it is from another server
     other_names=("azure", "azure_openai", "openai_chat", "chat"),
     telemetry=("openai", "chat"),
     deploys=True,
@@ -34,7 +34,7 @@ OPENAI = Wire(
     silent=("id", "tool_call_id"),
     joins=True,
     image_tokens="patches-32",
-    mark="prompt_cache_breakpoint",
+    cache_mark_key="prompt_cache_breakpoint",
     # OpenAI, "Prompt caching", November 2026: from 1,024 tokens, in steps of 128.
     cache=CacheRule(step=128, minimum=1_024),
     wrappers=("function", "custom"),
@@ -43,7 +43,7 @@ OPENAI = Wire(
     choices={"auto": "auto", "none": "none", "required": "required"},
     response=({"choices": object},),
     event=("object: chat.completion.chunk", "choices[]: delta"),
-    # Those of servers, too: vLLM, text generation inference, Mistral, Z.AI (Pydantic AI 2.68),
+    # Also the words of servers: vLLM, text generation inference, Mistral, Z.AI (Pydantic AI 2.68),
     # DeepSeek.
     finish_reasons={
         "stop": ("stop", "eos_token"),
@@ -69,7 +69,7 @@ OPENAI_RESPONSES = Wire(
     chat="openai",
     deploys=True,
     own_models=True,
-    entries="input",
+    messages_key="input",
     system=("instructions",),
     output=("text", "format"),
     parts={
@@ -95,7 +95,7 @@ OPENAI_RESPONSES = Wire(
     silent=("id", "call_id", "approval_request_id", "status", "encrypted_content", "caller"),
     joins=True,
     image_tokens=OPENAI.image_tokens,
-    mark=OPENAI.mark,
+    cache_mark_key=OPENAI.cache_mark_key,
     cache=OPENAI.cache,
     tool_schema=OPENAI.tool_schema,
     strict_tools=True,
@@ -105,28 +105,29 @@ OPENAI_RESPONSES = Wire(
     finish_reasons={
         "": ("queued", "in_progress"),
         "stop": ("completed",),
-        # One that does not say why was cut off, too (BerriAI/litellm#34352).
+        # "incomplete" without a reason also means that the answer was cut (BerriAI/litellm#34352).
         "length": ("max_output_tokens", "max_messages", "incomplete"),
         "filtered": ("content_filter",),
-        # The turn goes on in the next response.
+        # The turn continues in the next response.
         "paused": ("steered",),
         "error": ("failed", "cancelled"),
     },
-    # OpenAI, "Compaction", November 2026: what is before the newest item may be left out, and is
-    # read and billed otherwise. The output of /responses/compact is sent as it is.
+    # OpenAI, "Compaction", November 2026: the items before the newest compaction may be left out.
+    # If they are sent, they are read and billed. The output of /responses/compact is sent
+    # unchanged.
     compactions=(("compaction", "encrypted_content"), ("compaction_summary", "encrypted_content")),
     keeps_questions=True,
 )
 
 
-# Servers of open models with the interface of OpenAI's Chat Completions.
+# Servers of open models with the API of OpenAI's Chat Completions.
 
 OPENAI_COMPATIBLE = attrs.evolve(
     OPENAI,
     name="openai_compatible",
     adapter="openai_compatible",
     other_names=("cohere", "llama_cpp", "lm_studio", "sambanova", "nebius"),
-    telemetry=("", "chat"),  # these servers have names of their own
+    telemetry=("", "chat"),  # each server has another name
     contents=(
         *OPENAI.contents,
         *("reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"),
@@ -141,12 +142,12 @@ OPENAI_COMPATIBLE = attrs.evolve(
     deploys=False,
     some_models=False,
     image_tokens="patches-28",
-    cache=CacheRule(),  # these servers have caches of their own
+    cache=CacheRule(),  # each server has another cache
     strict_tools=False,
 )
 
 
-# The messages of an open model, which its chat template makes a text.
+# The messages of an open model, of which its chat template makes a text.
 
 CHAT_TEMPLATE = Wire(
     "chat_template",
@@ -192,9 +193,10 @@ ANTHROPIC = Wire(
     two_sided=True,
     takes_neighbours=True,
     signs=True,
-    mark="cache_control",
-    # Anthropic, "Prompt caching", November 2026: 20 blocks, the marked one included. (A run of
-    # calls or results counts as one block there: not done here.) The minimum is the model's.
+    cache_mark_key="cache_control",
+    # Anthropic, "Prompt caching", November 2026: 20 blocks, including the block with the mark. (For
+    # Anthropic several calls or results in a row count as one block. Here they count separately.)
+    # The minimum depends on the model.
     cache=CacheRule(needs_marks=True, lookback=20),
     cached_choice=True,  # Anthropic, "What invalidates the cache"
     tool_schema="input_schema",
@@ -212,11 +214,12 @@ ANTHROPIC = Wire(
         "length": ("max_tokens", "model_context_window_exceeded"),
         "tool_use": ("tool_use",),
         "refused": ("refusal",),
-        # The turn goes on in the next response.
+        # The turn continues in the next response.
         "paused": ("pause_turn", "compaction"),
     },
-    # Anthropic, "Compaction", November 2026: what is before the block is ignored, a content of null
-    # is a failure. One that was asked for has to be the first block of a request.
+    # Anthropic, "Compaction", November 2026: everything before the block is ignored. A content of
+    # null means that the compaction failed. A compaction that was requested explicitly has to be
+    # the first block of a request.
     compactions=(("compaction", "content"),),
 )
 
@@ -246,7 +249,7 @@ BEDROCK = Wire(
     silent=("toolUseId", "status", "signature", "redactedContent", "citations"),
     two_sided=True,
     signs=True,
-    mark="cachePoint",
+    cache_mark_key="cachePoint",
     # AWS, "Prompt caching for faster model inference", November 2026.
     cache=CacheRule(needs_marks=True, lookback=20),
     cached_choice=True,
@@ -279,7 +282,7 @@ GEMINI = Wire(
     other_names=("google", "google_genai", "vertex", "vertexai", "vertex_ai"),
     telemetry=("gcp.gemini", "generate_content"),
     own_models=True,
-    entries="contents",
+    messages_key="contents",
     system=("config", "system_instruction", "parts"),
     tools=("config", "tools"),
     choice=("config", "tool_config"),
@@ -300,7 +303,8 @@ GEMINI = Wire(
     takes_neighbours=True,
     results_apart=True,
     image_tokens="tiles-258",
-    # Google, "Context caching", November 2026: no step is known, and the minimum is the model's.
+    # Google, "Context caching", November 2026: a step is not published, and the minimum depends on
+    # the model.
     wrappers=("function_declarations",),
     tool_schema="parameters_json_schema",
     choices={"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"},

@@ -1,6 +1,7 @@
-"""The settings of a render: they are merged from layers, and each value knows its layer.
+"""The settings of a render, which are merged from layers.
 
-The delimiters of events and groundings come first.
+Begin with :class:`MessageTransformationConfig`, what an author writes, and :func:`resolve`, which
+merges the layers. The delimiters of events and groundings come first.
 """
 
 import functools
@@ -34,24 +35,25 @@ class Delimiter:
     """The opening and closing delimiter of a text.
 
     ``kind`` is ``default`` for a tag that takes attributes (``open`` is the tag without them),
-    ``pair`` for two texts, ``prefix`` for ``open`` alone, ``none`` for no delimiters.
+    ``pair`` for two texts, ``prefix`` if there is only ``open``, ``none`` for no delimiters.
     """
 
     kind: Literal["default", "pair", "prefix", "none"]
     open: str = ""
     close: str = ""
     tag_name: str | None = attrs.field(init=False, eq=False, repr=False)
-    """The tag name if ``open`` is a tag, else ``None``."""
+    """The name of the tag if ``open`` is a tag, otherwise ``None``."""
     is_tag: bool = attrs.field(init=False, eq=False, repr=False)
-    """Whether both texts are the same tag. Then it is enough to guard the tag name."""
+    """Whether both texts are the same tag. Then it is enough to guard the name of the tag."""
     literals: tuple[str, ...] = attrs.field(init=False, eq=False, repr=False)
-    """The delimiters that are not tags; the text between them may not contain these texts."""
+    """The delimiters, if they are not tags. The text between them may not contain them."""
 
     def __attrs_post_init__(self) -> None:
         opening, closing = _TAG.fullmatch(self.open), _CLOSING_TAG.fullmatch(self.close)
         name = opening[1] if opening else None
         is_tag = closing is not None and closing[1] == name
-        # Stripped: the line ends around a text could complete a delimiter with white space.
+        # They are stripped, because line ends around a text could be the white space of a
+        # delimiter.
         literals = () if is_tag else tuple(text.strip() for text in (self.open, self.close) if text)
         _set(self, "tag_name", name)
         _set(self, "is_tag", is_tag)
@@ -65,7 +67,7 @@ EPHEMERAL_DELIMITER = Delimiter("default", "<context>", "</context>")
 
 @attrs.frozen(cache_hash=True)
 class Delimiters:
-    """The delimiters of every type of event, and of groundings (``ephemeral``)."""
+    """The delimiters of each type of event, and of groundings (``ephemeral``)."""
 
     user_action: Delimiter = EVENT_DELIMITER
     state_change: Delimiter = EVENT_DELIMITER
@@ -83,11 +85,11 @@ class Delimiters:
 EVENT_TYPES = ("user_action", "state_change", "system_event", "text")
 
 
-# The settings of a render: they are merged from layers, and each value knows its layer.
+# The settings of a render, which are merged from layers.
 #
 # Every setting has a flat key, such as ``role_mapping.event``. A layer has only the keys that it
-# sets, so layers are merged like dictionaries: a later layer overrides an earlier one.
-# :func:`resolve` merges them.
+# sets. So layers are merged like dictionaries: a later layer overrides an earlier one.
+# ``Resolved.origins`` says which layer set each value.
 
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
 Format: TypeAlias = Literal["markdown", "xml"]
@@ -100,7 +102,7 @@ BodyEncoding: TypeAlias = Literal["minimal", "full"]
 InlineEncoding: TypeAlias = Literal["readable", "full"]
 """How values in instructions are encoded, with no delimiters or tags around them."""
 FormatBlock: TypeAlias = Callable[[Block], object]
-"""A function that is called with a block before the block becomes text."""
+"""A function of an event, JSON or code block that returns its text, or ``None``."""
 
 DelimiterLike: TypeAlias = tuple[str, str] | str | None
 """Delimiters as an author writes them: a pair, a prefix, or ``None`` for no delimiters."""
@@ -181,7 +183,7 @@ LIBRARY: Mapping[str, SettingValue] = {
 AS_WRITTEN: ConfigOptions = cast(
     "ConfigOptions", FrozenDict({"merge_consecutive": False, "join_texts": False})
 )
-"""The settings under which turns and texts are sent separately, as they were written.
+"""The settings with which turns and texts are sent separately, as they were written.
 
 >>> from promptdsl import AS_WRITTEN, Timeline, User, render
 >>> prompt = Timeline(User("Hi."), User("Are you there?"))
@@ -189,8 +191,8 @@ AS_WRITTEN: ConfigOptions = cast(
 >>> len(rendered.to_openai()["messages"])
 2
 
-They change what is joined. They do not change what a component writes: the blank lines between its
-parts, the tags, and the encoding of values.
+The settings do not change what a component writes: the blank lines between its parts, the tags, and
+the encoding of values.
 """
 
 Settings: TypeAlias = tuple[tuple[str, SettingValue], ...]
@@ -219,6 +221,10 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def _settings(options: object) -> Settings:
+    """Check the options of an author, and return them under flat keys.
+
+    Raises :class:`ConfigError` for an unknown key or a wrong value.
+    """
     settings: dict[str, SettingValue] = {}
     for key, value in _flat("a configuration", options):
         if value is None and LIBRARY.get(key, key) is None:
@@ -255,17 +261,21 @@ def _settings(options: object) -> Settings:
 
 
 def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
-    """Yield the flat keys of a mapping with their values; :class:`ConfigError` for unknown keys."""
-    known = _KEYS[path]
+    """Yield the flat keys of a mapping with their values.
+
+    ``path`` is the key of the mapping. Raises :class:`ConfigError` for an unknown key.
+    """
+    keys = _KEYS[path]
     if not isinstance(options, Mapping):
         raise ConfigError(
-            f"{path} is a mapping, not {shown(options)}", fix=f"its keys: {', '.join(known)}"
+            f"{path} is a mapping, not {shown(options)}",
+            fix=f"write a mapping with these keys: {', '.join(keys)}",
         )
     for key, value in cast("Mapping[str, object]", options).items():
-        if not is_one_of(key, known):
-            raise ConfigError(f"unknown key {shown(key)} in {path}", fix=nearest(key, known))
+        if not is_one_of(key, keys):
+            raise ConfigError(f"unknown key {shown(key)} in {path}", fix=nearest(key, keys))
         name = key if path == "a configuration" else f"{path}.{key}"
-        # ``event`` may be one delimiter for all events.
+        # ``event`` may also be one delimiter for all events.
         has_keys = isinstance(value, Mapping) if name == "delimiters.event" else name in _KEYS
         if has_keys:
             yield from _flat(name, value)
@@ -306,8 +316,8 @@ def _delimiter(path: str, value: object) -> Delimiter:
 class MessageTransformationConfig:
     """An author's settings for how a prompt becomes messages.
 
-    An option that is left out is not set: an earlier layer decides. Nested mappings may be partial.
-    ``settings`` has the options that are set, under flat keys.
+    An option that you leave out is not set: an earlier layer decides. Nested mappings may leave out
+    keys, too. ``settings`` has the options that are set, under flat keys.
 
     - ``role_mapping``: the roles of ``event`` and ``ephemeral`` turns: ``"user"``, ``"developer"``
       or ``"system"``; the default depends on the provider.
@@ -317,26 +327,28 @@ class MessageTransformationConfig:
       other instructions. With ``"full"`` every ``&``, ``<`` and ``>`` becomes a reference. By
       default (``"minimal"``, ``"readable"``) only text that could forge a tag or begin a heading
       is changed.
-    - ``format_block``: a function that is called with a block before the block becomes text.
+    - ``format_block``: a function of an event, JSON or code block that returns its text, or
+      ``None`` for the usual text; ``None`` by default.
     - ``ephemeral_position``: ``"flow"`` (default), ``"after_system"``, ``"start"``,
       ``"before_user"`` or ``"end"``.
     - ``format``: ``"markdown"`` (default) or ``"xml"``.
-    - ``merge_consecutive``: whether neighbouring turns of the same role become one message; true by
-      default.
+    - ``merge_consecutive``: whether neighbouring turns of the same role become one message;
+      ``True`` by default.
     - ``merge_separator``: the white space between the texts of merged turns, if a target takes one
       string; a blank line by default.
     - ``lone_text``: how content that is a single text is sent: as a ``"string"`` (for Anthropic),
       as a ``"list"`` (for Chat), or ``None`` (default) for the usual way of each target.
     - ``join_texts``: whether neighbouring texts that you write in a message become one text, if the
-      target reads them as one; true by default. With ``False`` each is a part of its own. Texts
-      that were recorded as several parts always stay separate.
+      target reads them as one text; ``True`` by default. With ``False`` each text is a separate
+      part. Texts that were recorded as several parts always stay separate.
     - ``json_keys``: with ``"sorted"`` the keys of tools and of the inputs of calls are sent in
-      sorted order, so that equal data is equal bytes; by default (``None``) in the order in which
-      they were written.
+      sorted order, so that equal data has equal bytes. With ``None`` (default) they are sent in the
+      order in which they were written.
     - ``tool_pairing``: what happens to calls without results, and to results without calls:
-      ``"error"`` (default), ``"fill"``, ``"prune"`` or ``"keep"``. ``"keep"`` is for a conversation
-      of which the provider stores a part.
-    - ``guard_conversation``: whether values in the conversation are guarded, too; false by default.
+      ``"error"`` (default), ``"fill"``, ``"prune"`` or ``"keep"``. Use ``"keep"`` if the provider
+      stores a part of the conversation.
+    - ``guard_conversation``: whether values in the conversation are guarded, too; ``False`` by
+      default.
     - ``silent_hints``: the names of hints (``Loss.name``) that are not reported; none by default.
 
     >>> from promptdsl import MessageTransformationConfig
@@ -361,12 +373,12 @@ class MessageTransformationConfig:
 
 ConfigLike: TypeAlias = MessageTransformationConfig | Mapping[str, object]
 Transformation: TypeAlias = ConfigLike | Callable[[str | None, str | None], ConfigLike | None]
-"""A configuration, or a function of model and provider that returns one or ``None``."""
+"""A configuration, or a function of model and provider that returns a configuration or ``None``."""
 
 
 @attrs.frozen(cache_hash=True)
 class Resolved:
-    """The configuration of one render, every value set."""
+    """The configuration of one render, in which every value is set."""
 
     event_role: MappedRole
     ephemeral_role: MappedRole
@@ -385,15 +397,16 @@ class Resolved:
     guard_conversation: bool
     silent_hints: tuple[str, ...]
     tags: frozenset[str] = attrs.field(default=frozenset(), eq=False, repr=False)
-    """The tag names that no value can forge, case-folded."""
+    """The names of the tags that no value can forge, case-folded."""
     literals: frozenset[str] = attrs.field(default=frozenset(), eq=False, repr=False)
     """The delimiters that are not tags."""
     origins: tuple[tuple[str, SettingValue, str], ...] = attrs.field(
         default=(), eq=False, repr=False
     )
+    """Each flat key, its value, and the name of the layer that set it."""
 
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
-        """Return the value of every flat key, with the name of the layer that set it."""
+        """Return for each flat key its value, and the name of the layer that set it."""
         return {key: (value, layer) for key, value, layer in self.origins}
 
 
@@ -403,10 +416,13 @@ def resolve(
     model: str | None = None,
     provider: str | None = None,
 ) -> Resolved:
-    """Return the configuration of ``(name, layer)`` pairs; each layer overrides the earlier ones.
+    """Merge ``(name, layer)`` pairs, and return the configuration.
 
-    The first layer overrides the defaults of promptdsl. A layer that is a function is called with
-    ``model`` and ``provider`` every time. The same layers give the same object.
+    The first layer overrides the defaults of promptdsl, and each layer overrides the earlier ones.
+    A layer that is a function is called with ``model`` and ``provider`` each time. Equal layers
+    give the same object.
+
+    Raises :class:`ConfigError` for a layer that is not a configuration.
     """
     settings_of_layers: list[tuple[str, Settings]] = []
     for name, layer in layers:
@@ -452,9 +468,11 @@ def _merged(layers: tuple[tuple[str, Settings], ...]) -> Resolved:
         ephemeral_role=values["role_mapping.ephemeral"],
         delimiters=delimiters,
         tags=TAGS.union(
-            fold(each.tag_name) for each in delimiters.all if each.tag_name is not None
+            fold(delimiter.tag_name)
+            for delimiter in delimiters.all
+            if delimiter.tag_name is not None
         ),
-        literals=frozenset(text for each in delimiters.all for text in each.literals),
+        literals=frozenset(text for delimiter in delimiters.all for text in delimiter.literals),
         body_encoding=values["encoding.body"],
         inline_encoding=values["encoding.inline"],
         **{key: values[key] for key in LIBRARY if "." not in key},
@@ -466,7 +484,11 @@ _remembered = functools.lru_cache(maxsize=128)(_merged)
 
 
 def as_layer(value: object, *, at: Source | None) -> Transformation | None:
-    """Return the layer of an author's ``transformation=``; a mapping is checked at once."""
+    """Return the layer of an author's ``transformation=``; a mapping is checked at once.
+
+    Raises :class:`ConfigError`, with the line ``at``, for a mapping with a mistake and for another
+    value.
+    """
     if value is None or isinstance(value, MessageTransformationConfig):
         return value
     if callable(value):

@@ -1,8 +1,9 @@
-"""The rules of a provider's JSON schemas, the rule of its cache, and the record of its requests.
+"""What requests and replies of a provider look like: :class:`Wire`, :class:`CacheRule` and others.
 
-:class:`SchemaRules`, :class:`CacheRule` and :class:`Wire`, in this order, are plain data, which all
-higher packages read. ``schema_rules.toml`` has the rules of schemas, ``records.py`` the record of
-each provider, also of its replies.
+All classes here are plain data, which higher packages read. Read :class:`Wire`, the last one,
+first: it is the record of one provider, and ``records.py`` has all records. :class:`SchemaRules`
+are the rules for JSON schemas, which are in ``schema_rules.toml``. :class:`CacheRule` is the rule
+of a prompt cache.
 """
 
 import os
@@ -16,35 +17,42 @@ import attrs
 from promptdsl.foundation.frozen import EMPTY, FrozenDict
 from promptdsl.foundation.unicode import equal_start
 
-# The rules of ``schema_rules.toml``: which keywords of a JSON schema a target takes.
+# The rules for JSON schemas: which keywords of a schema a target takes (``schema_rules.toml``).
 
 Treatment: TypeAlias = Literal["sent", "described", "any_of", "enum", "open"]
-"""How a keyword of a schema is sent; the data file explains each way."""
+"""What happens to a keyword of a schema; ``schema_rules.toml`` explains each treatment."""
 RULE_NAMES = (
     *("claude_tools", "claude_strict", "bedrock_claude_strict", "bedrock_strict", "nova_tools"),
     *("openai_tools", "openai_strict", "servers_strict", "gemini_all"),
 )
-"""The names of all rules. They are listed here, so that the file is read only when needed."""
+"""The names of all rules. They are listed here, so that the file is read only when it is needed."""
 OTHERS = "*"
-"""The row for all other keywords."""
+"""The name of the row for all other keywords."""
 
 
 @attrs.frozen(eq=False)
 class WordRow:
-    """How a keyword is sent; ``sent_values`` are sent unchanged. ``source`` is the evidence."""
+    """What happens to a keyword of a schema.
+
+    ``sent_values`` are values of the keyword that are sent unchanged, whatever the treatment is.
+    ``source`` is where the rule is from.
+    """
 
     treatment: Treatment
     sent_values: tuple[object, ...] = ()
     look_around: bool = False
-    """Whether only a regular expression with look-around, such as ``(?=a)``, is treated so."""
+    """Whether the row is only for a regular expression with look-around, such as ``(?=a)``."""
     references: bool = False
-    """Whether only a regular expression that refers to its own groups is treated so."""
+    """Whether the row is only for a regular expression that refers to its own groups."""
     source: str = ""
 
 
 @attrs.frozen(eq=False, slots=False)
 class SchemaRules:
-    """The rules of a target for all tools, or for strict tools and the output schema."""
+    """The rules of a target for JSON schemas.
+
+    They are for all tools, or for strict tools and the output schema.
+    """
 
     name: str
     title: str
@@ -58,19 +66,20 @@ class SchemaRules:
     recursion: bool = True
     """Whether a definition may refer to itself."""
     pointers: bool = True
-    """Whether a reference may refer to a part that is not a definition."""
+    """Whether a reference may point to something that is not a definition."""
     limits: Mapping[str, int] = EMPTY
-    """The most ``nesting`` levels, ``properties``, ``optional`` properties, ``unions``, ``tools``.
+    """The maximum numbers: ``nesting`` levels, ``properties``, ``optional`` properties, ``unions``
+    and ``tools``.
 
-    The last three are totals of a request: all its strict schemas, and all its strict tools."""
+    The last three are totals of a request: of all its strict schemas, and of its strict tools."""
     only_strict: bool = False
-    """Whether the target only takes output schemas that it can enforce."""
+    """Whether the target takes only output schemas that it can enforce."""
     source: str = ""
 
     def may_change(self, text: str) -> bool:
         """Return whether a schema, as JSON text, may change by ``words``.
 
-        The rules of ``root`` do not count: who asks looks at the root of the schema itself.
+        The rules of ``root`` do not count, because the caller looks at the root itself.
         """
         if self._changed_keys is None:
             return True
@@ -109,7 +118,7 @@ _LIMITS = ("nesting", "properties", "optional", "unions", "tools")
 
 
 def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> SchemaRules:
-    """Return the rules of a table and of its base; rows of the table override those of the base."""
+    """Return the rules of a table and of its base; rows of the table replace those of the base."""
     base = tables.get(table.get("base", ""), {})
     merged: dict[str, Any] = {**base, **table}
     rows: list[dict[str, Any]] = [*base.get("rows", ()), *table.get("rows", ())]
@@ -136,23 +145,26 @@ def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> Sc
     )
 
 
-# What a prompt cache serves of a request, and what that costs.
+# The rule of a prompt cache: which part of a request is read from it, and what that costs.
 
 CACHED = 0.1
 """The approximate cost of a token from a cache; a token that is not cached costs 1."""
 
 CacheBlock: TypeAlias = tuple[object, bool]
-"""A block of a request: the value to compare it by, and whether a cache mark is at its end."""
+"""A block of a request: a value to compare it by, and whether a cache mark is at its end."""
 
 
 class CacheRule(NamedTuple):
     """The rule for what a prompt cache serves of a request after an earlier request.
 
-    A cache that ``needs_marks`` serves the blocks up to a cache mark of the earlier request. All
-    these blocks have to be equal in both requests. The last of them has to be among the
-    ``lookback`` blocks before a cache mark of the later request. Any other cache serves equal
-    tokens from the beginning, in multiples of ``step``. ``ends_marked`` is whether the provider
-    adds a mark at the end of each request. Fewer than ``minimum`` tokens are not served.
+    There are two kinds of caches. A cache that ``needs_marks`` serves the blocks up to a cache mark
+    of the earlier request. These blocks have to be equal in both requests, and the last of them has
+    to be among the ``lookback`` blocks before a cache mark of the later request. With
+    ``ends_marked`` the provider adds a mark at the end of each request.
+
+    Any other cache serves equal tokens from the beginning, in multiples of ``step``.
+
+    Both serve nothing if they would serve fewer than ``minimum`` tokens.
     """
 
     needs_marks: bool = False
@@ -162,21 +174,23 @@ class CacheRule(NamedTuple):
     ends_marked: bool = False
 
     def served_tokens(self, equal: int) -> int:
-        """Return how many of the equal tokens are served."""
-        served = equal // self.step * self.step
-        return served if served >= self.minimum else 0
+        """Return how many of the ``equal`` tokens at the beginning the cache serves."""
+        cached = equal // self.step * self.step
+        return cached if cached >= self.minimum else 0
 
     def served_blocks(self, before: Sequence[CacheBlock], after: Sequence[CacheBlock]) -> int:
-        """Return how many blocks of the request ``after`` are served, if the cache needs marks."""
-        written = self._marked_ends(before)
-        read = self._marked_ends(after)
+        """Return how many blocks of the request ``after`` a cache that needs marks serves."""
+        marks_before = self._marked_ends(before)
+        marks_after = self._marked_ends(after)
         equal = self.equal_blocks(before, after)
         reach = self.lookback or len(after) + 1  # without a limit every distance is in reach
-        in_reach = (end for end in written if any(0 <= mark - end < reach for mark in read))
+        in_reach = (
+            end for end in marks_before if any(0 <= later - end < reach for later in marks_after)
+        )
         return max((end for end in in_reach if end <= equal), default=0)
 
     def _marked_ends(self, blocks: Sequence[CacheBlock]) -> list[int]:
-        """Return the numbers of blocks up to each cache mark of a request."""
+        """Return for each cache mark of a request the number of blocks up to it."""
         return [
             count
             for count, (_, is_marked) in enumerate(blocks, 1)
@@ -189,22 +203,22 @@ class CacheRule(NamedTuple):
         return equal_start([key for key, _ in before], [key for key, _ in after])
 
     @staticmethod
-    def cost(served: int, total: int) -> float:
-        """Return the cost of a request in tokens that are not cached; ``served`` are cached."""
-        return served * CACHED + total - served
+    def cost(cached_tokens: int, total: int) -> float:
+        """Return the cost of a request of ``total`` tokens, in tokens that are billed in full."""
+        return cached_tokens * CACHED + total - cached_tokens
 
     @staticmethod
-    def bill(served: int, total: int, more: str = "") -> str:
+    def bill(cached_tokens: int, total: int, suffix: str = "") -> str:
         """Return in words how many tokens of a request a cache serves, and how many it does not.
 
-        ``more`` is said of the tokens that are served.
+        ``suffix`` is written after the number of tokens from the cache.
         """
-        cached = f"{served:,} tokens" if served else "nothing"
-        return f"{cached}{more} from the cache, {total - served:,} billed in full"
+        cached_text = f"{cached_tokens:,} tokens" if cached_tokens else "nothing"
+        return f"{cached_text}{suffix} from the cache, {total - cached_tokens:,} billed in full"
 
 
 OPENAI_MARKS = CacheRule(needs_marks=True, minimum=1_024, ends_marked=True)
-"""The rule of OpenAI's models with cache marks: no lookback limit, and a mark at the end.
+"""The rule of OpenAI's models with cache marks: any distance, and a mark at the end.
 
 Source: OpenAI, "Prompt caching", and ``prompt_cache_options`` in its SDK, November 2026."""
 
@@ -215,32 +229,35 @@ MediaKind: TypeAlias = Literal["image", "audio", "document", "video"]
 ImageFormula: TypeAlias = Literal[
     "tiles-512", "patches-32", "patches-28", "tiles-258", "resolution"
 ]
-"""The formula for the tokens of an image: OpenAI's tiles or patches, Claude's patches, Gemini 2's
-tiles, or the media resolution (Gemini 3)."""
+"""The formula for the tokens of an image.
+
+In this order: OpenAI's tiles, OpenAI's patches, Claude's patches, Gemini 2's tiles, and the media
+resolution of Gemini 3."""
 
 Path: TypeAlias = tuple[str, ...]
-"""The keys that lead to a value; empty if there is no such value."""
+"""The keys that lead to a value in a request; empty if the provider does not have the value."""
 
 
 class Part(NamedTuple):
     """A type of payload part, and its keys that the model reads."""
 
     texts: tuple[str, ...] = ()
-    """The keys of texts; a value that is not a text counts as its JSON."""
+    """The keys of texts; a value that is not a text is counted as JSON."""
     contents: tuple[str, ...] = ()
     """The keys of texts, payload parts, and lists of these."""
     path: Path = ()
-    """The keys that lead to the object with these keys; empty if it is the part itself."""
+    """The keys that lead to the object with these keys; empty if the part itself has them."""
     media: MediaKind | None = None
     """The kind of attachment, if the part is one."""
     source: Literal["sourced", "addressed", "inline"] = "sourced"
     """How the part contains this attachment.
 
-    ``sourced`` is in an object such as ``source`` or directly in the part; ``addressed`` is an
-    address, as in OpenAI's parts; ``inline`` is bytes or an address with the media type that shows
-    the kind, as in Gemini's parts."""
+    - ``sourced``: in an object such as ``source``, or directly in the part;
+    - ``addressed``: as an address, as in OpenAI's parts;
+    - ``inline``: as bytes or an address, with a media type that shows the kind, as in Gemini's
+      parts."""
     recognised_by: str = ""
-    """The key by which other providers recognise this part, because only this provider has it."""
+    """A key that only this provider's part has: other providers recognise the part by it."""
 
 
 TEXT = Part(texts=("text",))
@@ -254,9 +271,10 @@ ATTACHED: Mapping[str, Part] = {
 
 @attrs.frozen(eq=False)
 class Wire:
-    """The record of one provider; ``config/records.py`` has those of all.
+    """The record of one provider: what its requests and replies look like.
 
-    The default of a field is the usual value, or it means that the provider does not have this.
+    ``config/records.py`` has the records of all providers. The default of a field is the usual
+    value, or it means that the provider does not have this.
     """
 
     name: str = attrs.field()
@@ -270,31 +288,32 @@ class Wire:
     )
     """The folder of its adapter in ``providers/``."""
     adapter: str = attrs.field(default=attrs.Factory(lambda wire: wire.name, takes_self=True))
-    """The provider whose adapter is used: for a provider its own name.
+    """The provider whose adapter is used.
 
-    A server such as Groq names the provider whose interface it has."""
+    For a provider this is its own name, for a server such as Groq the provider whose API it has."""
 
     unnamed: str = attrs.field(default=attrs.Factory(lambda wire: wire.name, takes_self=True))
     """The origin of reasoning that is read in this format when no server is named."""
 
     # Names.
     other_names: tuple[str, ...] = ()
-    """Other names of the provider, or of services with its API: an error suggests the right one."""
+    """Other names of the provider, or of services with its API. For these names an error suggests
+    the right name."""
     any_model: bool = False
     """Whether its models may have any name."""
     deploys: bool = False
-    """Whether its users name deployments after their model: ``gpt-4o-prod``."""
+    """Whether its users name deployments after the model, such as ``gpt-4o-prod``."""
     own_models: bool = False
     """Whether it serves only its own models."""
     some_models: bool = False
-    """Whether it serves only those of its models that have the fact ``chat``."""
+    """Whether it serves only models with the fact ``chat``."""
     templated: bool = False
     """Whether it takes a chat template."""
     telemetry: tuple[str, str] = ("", "chat")
-    """Its name in OpenTelemetry, if it has one, and the name of the operation."""
+    """Its name in OpenTelemetry (empty if it has none), and the name of the operation."""
 
     # The keys of a request.
-    entries: str = "messages"
+    messages_key: str = "messages"
     """The key of the list of messages."""
     system: Path = ()
     """The keys that lead to the system text, if it is not in the list of messages."""
@@ -311,38 +330,39 @@ class Wire:
     contents: tuple[str, ...] = ("content",)
     """The keys of a message that the model reads."""
     own_keys: tuple[str, ...] = ()
-    """The keys of a message that have content only at this provider."""
+    """The keys of a message that only this provider has."""
     parts: Mapping[str, Part] = attrs.field(factory=dict[str, Part])
     """The types of payload parts in a message."""
     keyed: bool = False
     """Whether payload parts have no ``type``: the key of their content is the type."""
     nulls: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict[str, tuple[str, ...]])
-    """The keys that a request needs even if their value is null, by type of the object."""
+    """The keys that are sent even if their value is null, by the type of the object."""
     silent: tuple[str, ...] = ()
     """The keys of payload parts that the model does not read: ids and signatures."""
     chat: str | None = None
-    """The name of the same provider in the Chat Completions API, if this is its other API."""
+    """The name of the same provider in the Chat Completions API, if this record is for another API
+    of it."""
     two_sided: bool = False
-    """Whether messages have two sides alone, user and assistant.
+    """Whether messages have only two sides, user and assistant.
 
-    Neighbouring messages of one side are one message, unless it ``takes_neighbours``."""
+    Neighbouring messages of one side are sent as one message, unless it ``takes_neighbours``."""
     takes_neighbours: bool = False
     """Whether a target with two sides takes several messages of one side in a row."""
     results_apart: bool = False
-    """Whether tool results, although they are the user's, have a message of their own."""
+    """Whether tool results are sent in a separate message, although they are on the user's side."""
     joins: bool = False
     """Whether the model reads the texts of a message as one text, with blank lines between them."""
     signs: bool = False
-    """Whether reasoning is complete only with its signature."""
+    """Whether the reasoning in a reply is complete only when it has a signature."""
     image_tokens: ImageFormula = "patches-28"
-    """The most expensive formula for an image, for models without a known formula."""
+    """The formula for models whose formula is unknown: the most expensive one of the provider."""
 
     # The cache.
-    mark: str = ""
+    cache_mark_key: str = ""
     """The key of a cache mark."""
     cache: CacheRule = attrs.field(factory=CacheRule)
     cached_choice: bool = False
-    """Whether the cache depends on ``tool_choice``: another value makes it useless."""
+    """Whether the cache depends on ``tool_choice``: with another value nothing is served."""
 
     # Tools and calls.
     wrappers: tuple[str, ...] = ()
@@ -350,43 +370,48 @@ class Wire:
     tool_schema: str = ""
     """The key of a tool's schema."""
     strict_tools: bool = False
-    """Whether tools have ``strict``: every call has to fit the schema exactly."""
+    """Whether a tool may be ``strict``: then every call fits the schema exactly."""
     tools_prompt: bool = False
-    """Whether the provider adds a system text of its own to a request with tools."""
+    """Whether the provider adds a system text to a request with tools."""
     choices: Mapping[str, str] = attrs.field(factory=dict[str, str])
-    """The provider's words for a tool choice, by our words; ``tool`` is a tool that is named."""
+    """The provider's words for a tool choice, by our words; ``tool`` is the choice of one tool."""
     longest_name: int = 64
-    """The most characters of a tool's name."""
+    """The maximum number of characters of a tool's name."""
 
     # Replies.
     response: tuple[Mapping[str, object], ...] = ()
-    """How a response is recognised: it has all keys of one of these, with the values or types."""
-    event: tuple[str, ...] = ()
-    """How a stream's event is recognised: ``type: message_`` is a key and the start of its value.
+    """How a response is recognised: it has all keys of one of these mappings.
 
-    The key is ``type``, ``object``, any ``key``, or a key of the items of a list, such as
-    ``choices[]``. If this is empty, an event is a response.
+    The value in the mapping is the value of the key, or its type."""
+    event: tuple[str, ...] = ()
+    """How an event of a stream is recognised.
+
+    ``type: message_`` is a key and the beginning of its value; the key is ``type`` or ``object``.
+    ``key: messageSt`` is the beginning of the name of a key. ``choices[]: delta`` is a key of the
+    items in a list. If the tuple is empty, an event looks like a response.
     """
     finish_reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict[str, tuple[str, ...]])
-    """The provider's words for why a reply ended, by our words; ``""``: it has not ended."""
+    """The provider's words for why a reply ended, by our words; ``""`` is for a reply that did not
+    end yet."""
     compactions: tuple[tuple[str, str], ...] = ()
-    """The types of a block that replaces all earlier messages (a compaction), each with a key.
+    """The types of blocks that replace all earlier messages (a compaction), each with a key.
 
     If this key has no value, the compaction failed, and the block replaces nothing."""
     keeps_questions: bool = False
-    """Whether a compaction also returns a shorter conversation: the user's questions, then a block
-    of this type."""
+    """Whether the provider can also return a compacted conversation: the user's questions, then a
+    compaction."""
 
     @property
     def is_server(self) -> bool:
-        """Whether it is a server with the interface of a provider."""
+        """Whether it is a server with the API of a provider."""
         return self.name != self.adapter
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The origins whose content it takes back: its own name, and those of its adapter.
+        """The origins whose content it takes back: its own name, and the names of its adapter.
 
-        Content that is read in Chat without the name of a server is from ``openai_compatible``.
+        A server also takes content that was read in its format without the name of a server
+        (``unnamed``).
         """
         return (
             self.name,
@@ -396,7 +421,7 @@ class Wire:
         )
 
     def __attrs_post_init__(self) -> None:
-        # All prompts share a record, so its tables are frozen.
+        # Its tables are frozen, because all prompts use the same record.
         for name in ("parts", "nulls", "choices", "finish_reasons"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 

@@ -1,7 +1,7 @@
-"""The record of a provider or a server, by its name.
+"""Functions that find the record of a provider or a server by its name.
 
-In this order: the tables of ``models.toml``, the servers of ``servers.toml`` and of users, and the
-functions that find records. ``records.py`` has the records.
+In this order: the tables of ``models.toml``; the servers of ``servers.toml`` and of users; the
+functions, which begin with :func:`wire_of`. ``records.py`` has the records themselves.
 """
 
 import os
@@ -21,7 +21,7 @@ from promptdsl.messages.names import ProviderId
 
 @cache
 def tables() -> Mapping[str, Any]:  # Any: the tables of a TOML file
-    """Return all tables of the file."""
+    """Return all tables of ``models.toml``; the file is read once."""
     import tomllib
 
     with open(os.path.join(os.path.dirname(__file__), "models.toml"), "rb") as file:
@@ -32,7 +32,7 @@ def tables() -> Mapping[str, Any]:  # Any: the tables of a TOML file
 
 
 class Family(NamedTuple):
-    """The facts of those models of a server whose name contains one of these words."""
+    """The facts of some models of a server: those whose name contains one of these words."""
 
     words: Sequence[str]
     facts: Mapping[str, object]
@@ -45,14 +45,14 @@ class Server:
     name: str
     adapter: str
     facts: Mapping[str, object]
-    """The facts by name, and other keys of its row."""
+    """The facts by name, and all other keys of its row in ``servers.toml``."""
     families: Sequence[Family] = ()
     telemetry: str = ""
-    """Its name in OpenTelemetry, if that is a different one."""
+    """Its name in OpenTelemetry, if it is not ``name``."""
     other_names: Sequence[str] = ()
-    """Other names for it: an error suggests the right name."""
+    """Other names for it. For these names an error suggests the right name."""
     host: str = ""
-    """The end of its host name, if it has one."""
+    """The end of its host name, empty if it has none."""
 
 
 @cache
@@ -67,49 +67,54 @@ def _built_in() -> Mapping[str, Server]:
 def _server(name: str, row: Mapping[str, Any]) -> Server:  # Any: a table of a TOML file
     """Return the server of a row of the data file."""
     families = [Family(facts["words"], facts) for facts in row.get("families", ())]
-    others = {key: row[key] for key in ("telemetry", "other_names", "host") if key in row}
-    return Server(name, row["adapter"], row, families, **others)
+    options = {key: row[key] for key in ("telemetry", "other_names", "host") if key in row}
+    return Server(name, row["adapter"], row, families, **options)
 
 
 @attrs.frozen(eq=False, repr=False)
-class AddedServers:
-    """The servers of users by name. A change makes a new object: it is a key of caches."""
+class RegisteredServers:
+    """The servers of users by name.
+
+    A registration makes a new object, because the object is a key of caches.
+    """
 
     servers: Mapping[str, Server] = EMPTY
 
 
 class Registry:
-    """The current registrations of users."""
+    """Holds the current registrations of users; ``models.py`` replaces them."""
 
-    added = AddedServers()
+    registered = RegisteredServers()
 
 
 REGISTRY = Registry()
 
 
 def server_of(provider: str | None) -> Server | None:
-    """Return the server with this name, ``None`` for a provider and for an unknown name."""
+    """Return the server with this name, ``None`` for a provider or an unknown name."""
     if provider is None or provider in tables()["providers"]:
         return None
-    return REGISTRY.added.servers.get(provider) or _built_in().get(provider)
+    return REGISTRY.registered.servers.get(provider) or _built_in().get(provider)
 
 
 def provider_names() -> tuple[ProviderId, ...]:
-    """Return the names of all providers: first those with their own adapter, then the servers.
+    """Return the names of all providers: first providers with their own adapter, then servers.
 
-    Registered servers come last.
+    Servers that you registered come last.
 
     >>> from promptdsl import provider_names
     >>> [name in provider_names() for name in ("openai", "deepseek", "my-server")]
     [True, True, False]
     """
-    return tuple(map(ProviderId, (*tables()["providers"], *_built_in(), *REGISTRY.added.servers)))
+    return tuple(
+        map(ProviderId, (*tables()["providers"], *_built_in(), *REGISTRY.registered.servers))
+    )
 
 
 def servers() -> Iterator[Server]:
     """Yield all servers, those of users last."""
     yield from _built_in().values()
-    yield from REGISTRY.added.servers.values()
+    yield from REGISTRY.registered.servers.values()
 
 
 # The functions that find the record of a provider or a server.
@@ -128,12 +133,12 @@ def wire_of(provider: str | None) -> Wire:
 
 
 _UNCOUNTED = (None, "extra_content", "provider_specific_fields", "reasoning_opaque")
-"""The keys of signatures, which the model does not read."""
+"""Keys of an assistant message that the model does not read, so they are not counted."""
 
 
 @lru_cache(maxsize=256)
 def _of_server(server: Server) -> Wire:
-    """Return the record of a server: that of its adapter, with models of any name."""
+    """Return the record of a server: the record of its adapter, with the facts that differ."""
     wire = RECORDS[server.adapter]
     facts: Any = server.facts  # Any: each was checked
     keys = (facts.get("reasoning_key"), *facts.get("kept_keys", ()))
@@ -164,11 +169,11 @@ def provider_formats() -> list[Wire]:
 
 
 def compacts(provider: str | None, block: Mapping[str, object]) -> bool:
-    """Return whether a block is a provider's compaction, which replaces all earlier messages."""
+    """Return whether a block is a compaction of this provider, which replaces earlier messages."""
     kind = block.get("type")
     return any(kind == name and block.get(key) for name, key in wire_of(provider).compactions)
 
 
 def of_all(values: Callable[[Wire], Iterable[T]]) -> tuple[T, ...]:
-    """Return the values that a function gives for all records, each value once."""
+    """Return what ``values`` returns for all records, each value once."""
     return tuple(dict.fromkeys(value for wire in wires() for value in values(wire)))

@@ -1,6 +1,7 @@
 """The library: sections and templates under one name, which can be installed as a package.
 
-:class:`Library` comes first, then the checks of its arguments.
+:class:`Library` comes first, then :class:`_Sections`, the information about its sections, then the
+checks of its arguments.
 """
 
 import inspect
@@ -25,8 +26,8 @@ from promptdsl.libraries.template_section import SectionInfo, TemplateSection, t
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.templates.front_matter import Input
 from promptdsl.templates.installed import (
+    LIBRARIES_MADE,
     LIBRARY_NAME,
-    MADE,
     InstalledLibrary,
     LibraryBase,
     installed_libraries,
@@ -50,7 +51,7 @@ _CONDITION = re.compile(r"\s*(==|!=|>=|<=|>|<)\s*(\d+(?:\.\d+)*)\s*")
 class UnknownSection(LibraryError, AttributeError, KeyError):
     """The error for a section that a library does not have.
 
-    It is also an ``AttributeError`` and a ``KeyError``: sections are attributes and items.
+    It is also an ``AttributeError`` and a ``KeyError``, because sections are attributes and items.
     """
 
     __str__ = LibraryError.__str__
@@ -59,17 +60,21 @@ class UnknownSection(LibraryError, AttributeError, KeyError):
 class Library(LibraryBase):
     """Sections and templates under one name.
 
-    ``name`` is the name of the library: a letter, then letters, digits and ``_ . -``. ``sections``
-    are components, made with ``@component``. ``templates`` is a folder of templates. A relative
-    path starts in the folder of the file that makes the library; the default ``"templates"`` may be
-    missing. Each file ``NAME.md.j2`` in the folder is a section, unless its name, or the name of a
-    folder around it, begins with ``_``. ``requires`` is the version of promptdsl that the library
-    needs, such as ``"promptdsl>=0.1,<1"``. With ``reload`` a template file is read again at each
-    use. ``trim_blocks``, ``lstrip_blocks`` and ``keep_trailing_newline`` are Jinja's settings.
+    ``name`` is the name of the library: a letter, then letters, digits and ``_ . -``. A section is
+    an attribute, ``library.tone(...)``, or an item, ``library["billing/refunds"](...)``. Options:
 
-    A section is used as an attribute, ``library.tone(...)``, or as an item,
-    ``library["billing/refunds"](...)``. Raises :class:`LibraryError` for a wrong argument and for
-    an unknown section, :class:`TemplateError` for a Jinja setting that is not a boolean.
+    - ``sections``: components that were made with ``@component``, ``()`` by default;
+    - ``templates``: a folder of templates. Each file ``NAME.md.j2`` in it is a section, unless its
+      name, or the name of a folder around it, begins with ``_``. A relative path starts in the
+      folder of the file that makes the library. The default folder ``"templates"`` may be missing;
+    - ``requires``: the version of promptdsl that the library needs, such as
+      ``"promptdsl>=0.1,<1"``; ``None`` by default;
+    - ``reload``: whether a template file is read again at each use, ``False`` by default;
+    - ``trim_blocks``, ``lstrip_blocks`` and ``keep_trailing_newline``: settings of Jinja, which
+      :func:`register_templates` explains.
+
+    Raises :class:`LibraryError` for a wrong argument and for an unknown section,
+    :class:`TemplateError` for a setting of Jinja that is not a boolean.
 
     >>> from promptdsl import Library, Section, System, Value, component, override, render
     >>> @component
@@ -111,28 +116,28 @@ class Library(LibraryBase):
         self._folder = _folder(name, templates, os.path.dirname(frame.f_code.co_filename))
         self._white_space = WhiteSpace(trim_blocks, lstrip_blocks, keep_trailing_newline).checked()
         self._reload = bool(reload)
-        self._made: dict[str, ComponentFunction] = {}
-        """The components of templates, by their names."""
-        self._functions = _named(name, sections, self._folder)
+        self._template_components: dict[str, ComponentFunction] = {}
+        """The components of templates that were used so far, by their names."""
+        self._functions = _by_section_name(name, sections, self._folder)
         for section, component in self._functions.items():
             self._join(section, component)
-        MADE.add(self)
+        LIBRARIES_MADE.add(self)
 
     def _set_module(self, module: str) -> None:
-        """Note the module that makes the library: the version of its package is found by it."""
+        """Keep the module that makes the library: it shows from which package the version is."""
         self._module = module
         self._version = cache(partial(version_of, self.name, module))
 
     def _join(self, section: str, component: ComponentFunction) -> None:
-        """Make a component a section of this library."""
+        """Make a component a section of this library: it gets a qualified name and a digest."""
         name, its_version = f"{self.name}:{section}", self._version
         file = cast("FunctionType", original_of(component.function)).__code__.co_filename
 
         @cache
         def provenance() -> LibrarySection:
             digest = ""
-            with suppress(OSError), open(file, "rb") as opened:
-                digest = sha256(opened.read()).hexdigest()[:8]
+            with suppress(OSError), open(file, "rb") as source_file:
+                digest = sha256(source_file.read()).hexdigest()[:8]
             return LibrarySection(name, its_version(), digest)
 
         component.name, component.section = name, provenance
@@ -142,8 +147,8 @@ class Library(LibraryBase):
     def load(cls, name: str) -> "Library":
         """Return an installed library, which is imported at its first use.
 
-        Raises :class:`LibraryError` for a library that is unknown, left out or broken, or that two
-        packages have.
+        Raises :class:`LibraryError` for a library that is unknown, not allowed or broken, or that
+        two packages declare.
         """
         return cast("Library", load_library(name))  # Library is its only subclass
 
@@ -152,8 +157,8 @@ class Library(LibraryBase):
     def installed() -> tuple[InstalledLibrary, ...]:
         """Return the installed libraries; none of them is imported.
 
-        If the environment variable ``PROMPTDSL_LIBRARIES`` is set (names separated by commas), only
-        these libraries are returned.
+        If the environment variable ``PROMPTDSL_LIBRARIES`` is set, it has the names of the
+        libraries that are allowed, separated by commas. Then only these are returned.
         """
         return installed_libraries()
 
@@ -177,9 +182,9 @@ class Library(LibraryBase):
 
     @property
     def sections(self) -> Mapping[str, SectionInfo]:
-        """The information on its sections, by their names without the name of the library.
+        """The information about its sections, by their short names.
 
-        A section is read when it is looked up, so a broken section raises its error then.
+        A section is read when you look it up, so a broken section raises its error only then.
         """
         return _Sections(self)
 
@@ -191,21 +196,23 @@ class Library(LibraryBase):
 
     @public_api
     def __getitem__(self, name: str) -> ComponentFunction:
-        component = self._functions.get(name) or self._made.get(name)
+        component = self._functions.get(name) or self._template_components.get(name)
         if component is not None:
             return component
         if self.templates is None or name not in _template_names(self.templates.folder):
             names = self._names()
             fix = nearest(str(name), names) if names else "it has no sections"
-            # The folder may be gone: a package can be removed while it is used.
+            # The folder may be missing: a package can be removed while it is used.
             folder = self._folder
             files = os.listdir(folder) if folder is not None and os.path.isdir(folder) else []
             for file in (f"{name}.md", f"{name}.j2", f"{name}.txt"):
                 if file in files:
                     fix = f"rename {file} to {name}{SUFFIX}"
             raise UnknownSection(f"the library {self.name!r} has no section {name!r:.60}", fix=fix)
-        # If two threads make it, both get the first one.
-        return self._made.setdefault(name, template_component(self.templates, name, self._module))
+        # If two threads make the component, both get the first one.
+        return self._template_components.setdefault(
+            name, template_component(self.templates, name, self._module)
+        )
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *filter(str.isidentifier, self._names())})
@@ -222,7 +229,7 @@ class Library(LibraryBase):
 
 
 class _Sections(Mapping[str, SectionInfo]):
-    """The sections of a library by name; each is read when it is looked up."""
+    """The information about the sections of a library by name. A look-up reads the section."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -247,7 +254,7 @@ class _Sections(Mapping[str, SectionInfo]):
 
 
 def _of_function(component: ComponentFunction) -> SectionInfo:
-    """Return the information on a section that is a function."""
+    """Return the information about a section that is a function."""
     original, section = cast("FunctionType", original_of(component.function)), component.section
     assert section is not None
     title, _, description = (inspect.getdoc(original) or "").partition("\n")
@@ -278,27 +285,33 @@ def _of_function(component: ComponentFunction) -> SectionInfo:
 
 
 _TAKEN_NAMES = frozenset({*dir(Library), "name"})
-"""The attributes of every library: a section with such a name could not be an attribute."""
+"""The attributes of every library, so a section with such a name could not be an attribute."""
 
 
 def _annotation(annotation: object) -> str:
-    """Return an annotation as it is written, an empty string if there is none."""
+    """Return the text of an annotation, an empty string if there is none."""
     if annotation is Parameter.empty:
         return ""
     if isinstance(annotation, str):
         return annotation
-    # Before Python 3.12 only ``Annotated`` has its module before it.
+    # Before Python 3.12, ``Annotated`` is the only type that is written with its module.
     return inspect.formatannotation(annotation).removeprefix("typing.")
 
 
-def _named(library: str, sections: object, folder: str | None) -> dict[str, ComponentFunction]:
-    """Return components by their names; :class:`LibraryError` for one that cannot be a section."""
+def _by_section_name(
+    library: str, sections: object, folder: str | None
+) -> dict[str, ComponentFunction]:
+    """Return components by their short names.
+
+    Raises :class:`LibraryError` for a value that cannot be a section, and for two sections with one
+    name.
+    """
     if not isinstance(sections, Iterable) or isinstance(sections, str):
         raise LibraryError(
             f"the library {library!r} takes a list of sections, not {kind_of(sections)}",
             fix="write sections=[tone], a list of components",
         )
-    named: dict[str, ComponentFunction] = {}
+    by_name: dict[str, ComponentFunction] = {}
     for component in cast("Iterable[Function]", sections):
         problem = fix = ""
         if not isinstance(component, ComponentFunction):
@@ -316,20 +329,21 @@ def _named(library: str, sections: object, folder: str | None) -> dict[str, Comp
             elif name in _TAKEN_NAMES:
                 problem = f"every library has an attribute {name!r}"
                 fix = "choose another name for the section"
-            elif name in named:
+            elif name in by_name:
                 problem, fix = f"two sections are called {name!r}", "write @component(name=...)"
             elif folder is not None and os.path.isfile(os.path.join(folder, name + SUFFIX)):
                 problem, fix = f"{name!r} is a function and a template", "rename one of them"
-            named[name] = component
+            by_name[name] = component
         if problem:
             raise LibraryError(f"the library {library!r}: {problem}", fix=fix)
-    return named
+    return by_name
 
 
 def _folder(library: str, templates: str | os.PathLike[str] | None, start: str) -> str | None:
-    """Return the folder of templates, ``None`` if the default does not exist.
+    """Return the folder of templates, ``None`` if the default folder does not exist.
 
-    A relative path starts in the folder ``start``.
+    A relative path starts in the folder ``start``. Raises :class:`LibraryError` for another folder
+    that does not exist.
     """
     if templates is None:
         return None
@@ -344,7 +358,7 @@ def _folder(library: str, templates: str | os.PathLike[str] | None, start: str) 
         return None
     raise LibraryError(
         f"the library {library!r} has no folder {folder!r}",
-        fix="a relative path starts in the folder of the file that makes the library",
+        fix="write the path from the folder of the file that makes the library",
     )
 
 
@@ -354,9 +368,9 @@ def _template_names(folder: str) -> list[str]:
     for where, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(("_", "."))]
         inner = os.path.relpath(where, folder).replace(os.sep, "/")
-        around = "" if inner == "." else f"{inner}/"
+        prefix = "" if inner == "." else f"{inner}/"
         names += [
-            around + file.removesuffix(SUFFIX)
+            prefix + file.removesuffix(SUFFIX)
             for file in files
             if file.endswith(SUFFIX) and not file.startswith(("_", "."))
         ]
@@ -364,10 +378,14 @@ def _template_names(folder: str) -> list[str]:
 
 
 def _check_version(library: str, requires: object) -> None:
-    """Raise :class:`LibraryError` for a library that needs another version of promptdsl."""
+    """Raise :class:`LibraryError` if a library requires another version of promptdsl."""
     match = _REQUIRES.fullmatch(requires) if isinstance(requires, str) else None
-    written = match[1] if match else "?"
-    conditions = [_CONDITION.fullmatch(text) for text in written.split(",")] if written else []
+    conditions_text = match[1] if match else "?"
+    conditions = (
+        [_CONDITION.fullmatch(text) for text in conditions_text.split(",")]
+        if conditions_text
+        else []
+    )
     for condition in conditions:
         if condition is None:
             raise LibraryError(
@@ -384,7 +402,7 @@ def _check_version(library: str, requires: object) -> None:
 
 
 def _release(text: str) -> list[int]:
-    """Return the release numbers of a version, without zeros at the end: 1.0 is 1."""
+    """Return the numbers of a version, without zeros at the end: ``[1]`` for ``1.0``."""
     release = re.match(r"\d+(?:\.\d+)*", text)
     numbers = [int(number) for number in release[0].split(".")] if release else []
     while numbers and not numbers[-1]:

@@ -1,4 +1,7 @@
-"""A library section that is a template: the information in its file, and its component."""
+"""A library section that is a template: the information in its file, and its component.
+
+Begin with :func:`template_component`, the last function, which makes the component.
+"""
 
 import inspect
 from inspect import Parameter, Signature
@@ -20,11 +23,11 @@ from promptdsl.tree.part_nodes import VolatileNode
 
 @attrs.frozen
 class SectionInfo:
-    """The information on a library section that ``promptdsl list`` and ``promptdsl show`` print.
+    """The information about a library section that ``promptdsl list`` and ``promptdsl show`` print.
 
-    ``section`` has its qualified name, version and digest. ``inputs`` are those of its front matter
-    or of its signature; ``None`` for a template that takes any variables. ``file`` is its file,
-    ``line`` its first line in this file, ``source`` its text.
+    ``section`` has its qualified name, version and digest. ``inputs`` are the inputs in its front
+    matter or its signature; ``None`` for a template that takes any variables. ``file`` is the path
+    of its file, ``line`` its first line in this file, ``source`` its text.
 
     >>> from promptdsl import Library, component
     >>> @component
@@ -47,55 +50,56 @@ class SectionInfo:
 
 
 class ReadTemplate(NamedTuple):
-    """The content of a template file: front matter, digest, file and source text."""
+    """What was read of a template: its front matter, its digest, its file and its text."""
 
-    front: FrontMatter
+    front_matter: FrontMatter
     digest: str
     file: TemplateFile
     source: str
 
 
 class TemplateSection:
-    """A library section that is a template; it reads the information in the file."""
+    """A library section that is a template; it reads the file of the template."""
 
     def __init__(self, folder: TemplateFolder, section: str) -> None:
         self.folder = folder
         self.section = section
         self.name = f"{folder.library}:{section}"
-        self._kept = self._read()
+        self._content = self._read()
 
     def read(self) -> ReadTemplate:
         """Return the content of the file; it is read again if the library has ``reload``."""
         if self.folder.reload:
-            self._kept = self._read()
-        return self._kept
+            self._content = self._read()
+        return self._content
 
     def _read(self) -> ReadTemplate:
         file = find(self.section + SUFFIX, (self.folder,))
         if file is None:
             raise LibraryError(
-                f"the file of {self.name!r} does not exist any more", fix="install it again"
+                f"the file of {self.name!r} does not exist any more",
+                fix="install its library again",
             )
         source, digest = read_template(file)
-        front, _ = split(source, self.name)
-        return ReadTemplate(front or FrontMatter(name=self.name), digest[:8], file, source)
+        front_matter, _ = split(source, self.name)
+        return ReadTemplate(front_matter or FrontMatter(name=self.name), digest[:8], file, source)
 
     def provenance(self) -> LibrarySection:
         """Return its name, version and digest."""
         return LibrarySection(self.name, self.folder.version, self.read().digest)
 
     def info(self) -> SectionInfo:
-        """Return the information on it; raises :class:`TemplateError` for a broken template."""
+        """Return the information about it; raises :class:`TemplateError` for a broken template."""
         from promptdsl.templates.render import check_template
 
-        front, _, file, source = self.read()
+        front_matter, _, file, source = self.read()
         check_template(file)
         return SectionInfo(
             self.provenance(),
             "template",
-            front.title,
-            front.description,
-            front.inputs,
+            front_matter.title,
+            front_matter.description,
+            front_matter.inputs,
             file.path,
             1,
             source,
@@ -103,10 +107,10 @@ class TemplateSection:
 
 
 class TemplateSignature(Signature):
-    """The signature of a template section; a call is checked against its front matter."""
+    """The signature of a template section, which checks a call by the front matter."""
 
     def __init__(self, section: TemplateSection) -> None:
-        inputs = section.read().front.inputs
+        inputs = section.read().front_matter.inputs
         parameters = [
             Parameter(
                 input.name,
@@ -122,17 +126,22 @@ class TemplateSignature(Signature):
         self.section = section
 
     def bind(self, /, *args: object, **kwargs: object) -> inspect.BoundArguments:
-        """Raise :class:`TemplateError` for wrong inputs, ``TypeError`` for one by position."""
+        """Bind the inputs of a call.
+
+        Raises :class:`TemplateError` for wrong inputs, ``TypeError`` for an input by position.
+        """
         if args:
             raise TypeError("its inputs are passed by name")
-        self.section.read().front.checked({name: _plain(value) for name, value in kwargs.items()})
-        # With ``reload``, the file may have other inputs now.
+        self.section.read().front_matter.checked(
+            {name: _plain(value) for name, value in kwargs.items()}
+        )
+        # With ``reload`` the file may have other inputs now, so the signature is made again.
         current = TemplateSignature(self.section) if self.section.folder.reload else self
         return Signature.bind(current, **kwargs)
 
 
 class _Written(str):
-    """An annotation whose ``repr`` is its text as it is written."""
+    """The text of an annotation, which is printed without quotes."""
 
     __slots__ = ()
 
@@ -141,9 +150,9 @@ class _Written(str):
 
 
 def _plain(value: object, depth: int = 3) -> object:
-    """Return an input for its check: a volatile one is replaced by its value, also in a list.
+    """Return an input with plain values instead of volatile ones, also in lists, for its check.
 
-    Inputs have lists at most ``depth`` levels deep; deeper lists are not changed.
+    Lists below ``depth`` levels are not changed: an input has fewer levels.
     """
     if isinstance(value, VolatileNode):
         return labelled(value.plain, value.label or "")
@@ -151,7 +160,11 @@ def _plain(value: object, depth: int = 3) -> object:
 
 
 def template_component(folder: TemplateFolder, name: str, module: str) -> ComponentFunction:
-    """Return the component of a template."""
+    """Return the component of a template in the folder of a library.
+
+    ``module`` is the name of the library's module. Raises :class:`TemplateError` for a mistake in
+    the front matter.
+    """
     section = TemplateSection(folder, name)
     source = TemplateSource("name", name + SUFFIX, folder)
 
@@ -159,12 +172,13 @@ def template_component(folder: TemplateFolder, name: str, module: str) -> Compon
         return section_text(source, inputs)
 
     text.__name__ = text.__qualname__ = name
-    front = section.read().front
+    front_matter = section.read().front_matter
     inputs = [
-        f"{input.name}: {input.doc}" if input.doc else input.name for input in front.inputs or ()
+        f"{input.name}: {input.doc}" if input.doc else input.name
+        for input in front_matter.inputs or ()
     ]
     lines = ["Inputs:", *(f"    {line}" for line in inputs)] if inputs else []
-    doc = (front.title, front.description, "\n".join(lines))
+    doc = (front_matter.title, front_matter.description, "\n".join(lines))
     text.__module__, text.__doc__ = module, "\n\n".join(filter(None, doc))
     setattr(text, "__signature__", TemplateSignature(section))  # noqa: B010 (no attribute in stubs)
     text.__annotations__ = {}

@@ -214,7 +214,7 @@ class Message:
             origins: tuple[RawOrigin, ...] = self._at
             return origins
         turn = self._at
-        head, within = turn._head or self.role, turn.options.within
+        head, within = turn._address_word or self.role, turn.options.within
         return ((head, self._number, turn._at, self._details, within),)
 
     @property

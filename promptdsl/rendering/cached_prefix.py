@@ -25,22 +25,22 @@ def cached_prefix(written_payload: WrittenPayload) -> Param:
     """
     payload, wire = written_payload.payload(), written_payload.facts.wire
     question = WrittenPayload(Prompt((spoken("user", OPENING),)), written_payload.facts).payload()
-    messages: list[Param] = payload[wire.entries]
+    messages: list[Param] = payload[wire.messages_key]
     fields = [
         (n, key, value) for n, message in enumerate(messages) for key, value in message.items()
     ]
     cache_marks = [
-        (n, key, index) for n, key, value in fields for index in _marked(value, wire.mark)
+        (n, key, index) for n, key, value in fields for index in _marked(value, wire.cache_mark_key)
     ]
     if not cache_marks:
-        messages[:] = question[wire.entries]
-        if not _cut(payload, wire.system, wire.mark):
+        messages[:] = question[wire.messages_key]
+        if not _cut(payload, wire.system, wire.cache_mark_key):
             # The tool choice may name a removed tool. It is not part of what is cached here.
-            _cut(payload, wire.choice, wire.mark)
-            if not _cut(payload, wire.tools, wire.mark):
+            _cut(payload, wire.choice, wire.cache_mark_key)
+            if not _cut(payload, wire.tools, wire.cache_mark_key):
                 raise _without_marks(written_payload)
         return payload
-    end: Address = (wire.entries, *cache_marks[-1])
+    end: Address = (wire.messages_key, *cache_marks[-1])
     locations = [location for location in written_payload.locations() if location.entry is not None]
     later = (
         location.address
@@ -51,12 +51,12 @@ def cached_prefix(written_payload: WrittenPayload) -> Param:
         if not _open_calls(locations, end):
             break
         end = address
-    _end_messages(messages, end, question[wire.entries])
+    _end_messages(messages, end, question[wire.messages_key])
     roles = [
         location.role for location in locations if _position(location.address) <= _position(end)
     ]
     if next(filter(SIDES.get, reversed(roles)), "assistant") == "assistant":
-        messages += question[wire.entries]
+        messages += question[wire.messages_key]
     return payload
 
 

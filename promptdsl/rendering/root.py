@@ -100,7 +100,7 @@ def _open_block_with(node: Node) -> Node | None:
     # Only an unused component can be in an open block: a block freezes its content when it ends.
     open_block = innermost() if is_unused(node) else None
     while open_block is not None:
-        block, open_block = open_block.component, open_block.around
+        block, open_block = open_block.component, open_block.enclosing
         if block is not None and id(node) in map(id, block.content):
             return block
     return None
@@ -132,7 +132,7 @@ def _advice(tree: object) -> str:
     elif isinstance(tree, str):
         fix = "write User(text)"
     elif isinstance(tree, Mapping):
-        is_payload = any(wire.entries in tree for wire in wires())
+        is_payload = any(wire.messages_key in tree for wire in wires())
         fix = "write read_payload(payload, provider)" if is_payload else "write History([message])"
     elif isinstance(tree, type):
         fix = f"call it: {tree.__name__}(...)"

@@ -161,8 +161,8 @@ def checked_arguments(tool: RunnableTool, call: ToolUseBlock) -> Any:  # Any: of
 
     checked: object = None
     try:
-        if arguments.given and arguments.is_model:
-            checked = arguments.adapter.validate_python({**arguments.given, **accepted})
+        if arguments.preset and arguments.is_model:
+            checked = arguments.adapter.validate_python({**arguments.preset, **accepted})
         else:
             checked = arguments.adapter.validate_json(write_json(accepted))
     except ValidationError as error:

@@ -1,6 +1,8 @@
-"""The compiler of templates: it separates the text of a template from the values in it.
+"""The compiler of templates, which separates the text of a template from the values in it.
 
-In this order: operators, filters, the pieces of the output, and the compiler.
+First come the operators and the filters, whose results have limits, then the pieces of the output
+(:class:`Inserted`, :class:`Rope`), then the checks of the syntax tree. Last comes the compiler
+itself, :class:`PieceCode`.
 """
 
 import json
@@ -31,26 +33,27 @@ from promptdsl.templates.limits import (
     counted,
 )
 
-# The text of a value, and the operators of templates; too large results are refused.
+# The text of a value, and the operators of templates. A result that is too large is refused.
 
 _SEQUENCES: tuple[type[Sized], ...] = (str, list, tuple)
 
 
 def is_mapping(value: object) -> TypeGuard[dict[object, object]]:
-    """Return whether a value is a mapping: variables hold dictionaries, also frozen ones."""
+    """Return whether a value is a mapping; in the variables all mappings are dictionaries."""
     return isinstance(value, dict)
 
 
 def text(value: object, name: str | None = None) -> str:
     """Return the text of a value that a template outputs or changes.
 
-    The text of an inline ``if`` without an ``else`` is empty. Raises :class:`TemplateError`, which
-    names the variable ``name``, for ``None``, booleans, lists, mappings and objects.
+    The text of an inline ``if`` without an ``else`` is empty. ``name`` is the name of the variable.
+    Raises :class:`TemplateError`, with this name, for ``None``, booleans, lists, mappings and
+    objects.
     """
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Undefined):
-        # Undefined values raise an error here, except for that of an inline ``if``.
+        # An undefined value raises its error here, except that of an inline ``if``.
         return str(value)
     if value is None and RUN.get().none_is_empty:
         return ""
@@ -58,7 +61,7 @@ def text(value: object, name: str | None = None) -> str:
     if value is None or isinstance(value, bool):
         raise TemplateError(
             f"{what} is {value}, which is not text",
-            fix='write what is meant: {{ "yes" if flag else "no" }}, {% if value is none %}',
+            fix='write the text for it: {{ "yes" if flag else "no" }}, {% if value is none %}',
         )
     try:
         return text_of(value)
@@ -66,13 +69,14 @@ def text(value: object, name: str | None = None) -> str:
         is_dict = is_mapping(value)
         if isinstance(value, Iterable):
             kind = "mapping" if is_dict else "list"
-            problem, shown = f"{what} is a {kind}, which is not text", name or "value"
-            fix = f'write {{{{ {shown}|join(", ") }}}} or {{{{ {shown}|tojson }}}}, or loop over it'
+            problem, variable = f"{what} is a {kind}, which is not text", name or "value"
+            fix = f'write {{{{ {variable}|join(", ") }}}} or {{{{ {variable}|tojson }}}}, '
+            fix += "or loop over it"
         elif callable(value):
             problem = f"{what} is a function, which is not text"
             fix = f"call it: {{{{ {name or 'name'}() }}}}"
         else:
-            problem, fix = error.what, "write the part of it that is text"
+            problem, fix = error.what, "write the attribute or item of it that is text"
         raise TemplateError(problem, fix=fix) from None
 
 
@@ -86,14 +90,16 @@ def joined(values: Iterable[object], separator: object = "") -> str:
 
 def replaced(value: object, old: object, new: object, count: int | None = None) -> str:
     """Return a text with ``old`` replaced by ``new``, ``count`` times or everywhere."""
-    original, part, other = text(value), text(old), text(new)
-    times = original.count(part) if count is None or count < 0 else min(count, original.count(part))
-    check_length(len(original) + times * (len(other) - len(part)))
-    return original.replace(part, other, times)
+    original, search, replacement = text(value), text(old), text(new)
+    times = (
+        original.count(search) if count is None or count < 0 else min(count, original.count(search))
+    )
+    check_length(len(original) + times * (len(replacement) - len(search)))
+    return original.replace(search, replacement, times)
 
 
 def percent(template: str, values: object) -> str:
-    """Return ``template % values``; the values are texts and numbers."""
+    """Return ``template % values``; raises :class:`TemplateError` for a value without a text."""
     if is_mapping(values):
         return template % _Printable(values)
     if isinstance(values, tuple):
@@ -102,7 +108,7 @@ def percent(template: str, values: object) -> str:
 
 
 class _Printable(dict[object, object]):
-    """The values of a format by name; each is checked when the format asks for it."""
+    """The values of a ``%`` format by name; each value is checked when the format reads it."""
 
     def __getitem__(self, name: object) -> object:
         return _printable(super().__getitem__(name))
@@ -113,23 +119,23 @@ def _printable(value: object) -> object:
     return value if is_number else text(value)
 
 
-def check_operands(operator: str, left: object, right: object) -> None:
-    """Raise :class:`TemplateError` for a product or power that is too large to be made."""
+def check_operands(operator: str, first: object, second: object) -> None:
+    """Raise :class:`TemplateError` for a product or power whose result would be too large."""
     if operator == "*":
-        for items, times in ((left, right), (right, left)):
+        for items, times in ((first, second), (second, first)):
             if isinstance(items, _SEQUENCES) and isinstance(times, int):
                 check = check_length if isinstance(items, str) else check_count
                 check(len(items) * times)
-    if operator == "**" and isinstance(left, int | Fraction) and isinstance(right, int):
-        base = max(abs(left.numerator), left.denominator)
+    if operator == "**" and isinstance(first, int | Fraction) and isinstance(second, int):
+        base = max(abs(first.numerator), first.denominator)
         if base > 1:
-            check_bits((base.bit_length() - 1) * abs(right))
+            check_bits((base.bit_length() - 1) * abs(second))
 
 
 # The filters and tests of templates: those of Jinja, with limits on the size of their results.
 #
 # Some filters of Jinja are left out: those that mark text as safe, choose at random, or print
-# objects, and those that escape, because every value is encoded.
+# objects. Filters that escape are left out, too, because every value is encoded.
 
 Filter: TypeAlias = Callable[..., object]
 
@@ -138,8 +144,8 @@ _JINJA_TESTS: Mapping[str, Any] = tests.TESTS  # Any: Jinja gives them no signat
 
 
 def _bounded_filter(function: Filter, prepare: Filter | None = None) -> Filter:
-    """Return a filter with a limit on its result; ``prepare`` converts the value before it."""
-    # To a filter with this attribute, Jinja passes the environment or the context first.
+    """Return a filter with a limit on its result; ``prepare`` converts the filtered value first."""
+    # A filter with this attribute gets the environment or the context as its first argument.
     position = int(hasattr(function, "jinja_pass_arg"))
 
     @wraps(function)
@@ -157,8 +163,8 @@ def _bounded_filter(function: Filter, prepare: Filter | None = None) -> Filter:
     return filtered
 
 
-def _format(value: str, *values: object, **named: object) -> str:
-    return percent(value, named or values)
+def _format(value: str, *values: object, **by_name: object) -> str:
+    return percent(value, by_name or values)
 
 
 @pass_environment
@@ -173,7 +179,7 @@ def _join(
 
 
 def _json(value: object, indent: int | None = None) -> str:
-    """Return the same bytes as Jinja's ``tojson``: JSON in ASCII with sorted keys."""
+    """Return the text that Jinja's ``tojson`` returns, to the byte: ASCII with sorted keys."""
     return htmlsafe_json_dumps(json.loads(json_text(value)), indent=indent, sort_keys=True)
 
 
@@ -189,7 +195,8 @@ _VALUE_FILTERS = (
     *("length", "reverse", "round"),
 )
 FILTERS: Mapping[str, Filter] = {
-    # Filters of text, of items, each of them a step, and of any value.
+    # In this order: filters of text, filters of items, which count each item as a step, and
+    # filters of any value.
     **{name: _bounded_filter(_JINJA_FILTERS[name], text) for name in _TEXT_FILTERS},
     **{name: _bounded_filter(_JINJA_FILTERS[name], counted) for name in _ITEM_FILTERS},
     **{name: _bounded_filter(_JINJA_FILTERS[name]) for name in _VALUE_FILTERS},
@@ -208,18 +215,18 @@ TESTS: Mapping[str, Callable[..., bool]] = {
 _ENCODED = "leave it out: every value is encoded"
 INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("e", "escape", "forceescape"), _ENCODED),
-    "safe": "give trusted(text) as the variable, and write {{ name }} without a filter",
+    "safe": "pass trusted(text) as the variable, and write {{ name }} without a filter",
 }
-"""The advice for a filter of Jinja that is left out for a reason."""
+"""The advice for some filters of Jinja that are left out."""
 
 
 # The output of a template: pieces that are author text, and pieces that are values.
 
 
 class Inserted(NamedTuple):
-    """A value that a template inserted, not yet encoded, and the variable it came from, if any.
+    """A value that a template inserted; it is not encoded yet.
 
-    A volatile value has its own label instead of a variable.
+    ``name`` is the variable that it came from, if any. For a volatile value it is its label.
     """
 
     text: str
@@ -228,34 +235,37 @@ class Inserted(NamedTuple):
 
 
 Piece: TypeAlias = str | Inserted
-"""A plain ``str`` is author text: text of the template itself, or marked by ``trusted()``."""
+"""A piece of the output. A ``str`` is author text: of the template, or marked by ``trusted()``."""
 
 
 class Rope(str):
     """The text of a macro, a block or ``{% set %}``, with the pieces that it was made of.
 
-    If it is output unchanged, its pieces are output. The result of an operation on it is a plain
-    string, which is a value.
+    If a template outputs it unchanged, its pieces are output. The result of an operation on it is a
+    plain string, which is a value.
     """
 
     __slots__ = ("pieces",)
     pieces: tuple[Piece, ...]
 
     def __new__(cls, pieces: Iterable[Piece]) -> "Rope":
-        """Return the rope of pieces."""
-        kept = tuple(pieces)
-        texts = [piece.text if isinstance(piece, Inserted) else piece for piece in kept]
+        """Return the rope of these pieces."""
+        all_pieces = tuple(pieces)
+        texts = [piece.text if isinstance(piece, Inserted) else piece for piece in all_pieces]
         rope = super().__new__(cls, "".join(texts))
-        rope.pieces = kept
+        rope.pieces = all_pieces
         return rope
 
 
 Output: TypeAlias = tuple[str] | Inserted | str
-"""An output of compiled code: author text in a tuple, a value, or a rope of pieces."""
+"""An output of compiled code: author text in a tuple, a value, a rope, or a string (a value)."""
 
 
 def collect(outputs: Iterable[Output]) -> Rope:
-    """Return the outputs of a template as one rope; neighbouring author texts are joined."""
+    """Return the outputs of a template as one rope, with neighbouring author texts joined.
+
+    Raises :class:`TemplateError` if they have too many characters or pieces.
+    """
     pieces: list[Piece] = []
     length = 0
     for output in outputs:
@@ -274,24 +284,23 @@ def collect(outputs: Iterable[Output]) -> Rope:
             try:
                 check_length(length, len(pieces))
             except TemplateError as error:
-                # The error gets the line of the template that yields too much.
+                # Thrown into the generator, the error gets the line of the template.
                 if isinstance(outputs, Generator):
                     outputs.throw(error)
                 raise
     RUN.get().write(length, len(pieces))
-    # Empty pieces are left out, except for volatile ones: they may not be empty in the next run.
-    # Neighbouring author texts become one.
+    # Empty pieces are left out. Volatile ones stay, because they may have a text in the next run.
     joined: list[Piece] = []
-    kept = [
+    not_empty = [
         piece
         for piece in pieces
         if piece and (type(piece) is not Inserted or piece.text or piece.is_volatile)
     ]
-    for kind, run in groupby(kept, key=type):
+    for kind, group in groupby(not_empty, key=type):
         if kind is Inserted:
-            joined += run
+            joined += group
         else:
-            joined.append("".join(cast("Iterable[str]", run)))
+            joined.append("".join(cast("Iterable[str]", group)))
     return Rope(joined)
 
 
@@ -306,9 +315,9 @@ SYNTAX_FIX = "the mistake may be on an earlier line"
 
 
 def syntax_fix(problem: str) -> str:
-    """Return the advice for a problem that Jinja found in the syntax of a template."""
+    """Return the advice for a syntax error of Jinja; ``problem`` is its message."""
     if problem.endswith("got '='"):
-        return "to compare two values, write == with two signs"
+        return "write == to compare two values"
     if problem in ("unexpected '}'", "expected token 'end of print statement', got '}'"):
         return "a variable is {{ name }}, with two braces at each end"
     return SYNTAX_FIX
@@ -320,9 +329,9 @@ class UnknownFilter(TemplateAssertionError):
     fix = ""
 
 
-def advice(name: str, known: Iterable[str]) -> str:
+def advice(name: str, names: Iterable[str]) -> str:
     """Return the advice for a filter or test that does not exist."""
-    return INSTEAD.get(name) or nearest(name, known)
+    return INSTEAD.get(name) or nearest(name, names)
 
 
 def checked_tree(
@@ -330,13 +339,13 @@ def checked_tree(
 ) -> nodes.Template:
     """Return the syntax tree of a template, in which each turn of a loop counts as a step.
 
-    ``lines_before`` is the number of lines in its file before its source. A section of a library
-    can be included only by a qualified name that is written in the template. The value of a
-    variable cannot name one.
+    ``lines_before`` is the number of lines in its file before ``source``. A section of a library
+    can be included only by a qualified name that is written in the template, and not by the value
+    of a variable.
 
-    Raises an error of Jinja, with its line, for a syntax error, an unknown filter or test, and an
-    infinite number, which has no literal in Python. Also for ``{% autoescape %}``, which would turn
-    values that are marked as safe into author text.
+    Raises an error of Jinja, with its line, for a syntax error, and for an unknown filter or test.
+    It also refuses a number that is infinite, because Python code has no literal for it, and
+    ``{% autoescape %}``, because with it values that are marked as safe would be author text.
     """
     tree = _parsed(environment, source, name, lines_before)
     kinds = (nodes.For, nodes.Filter, nodes.Test, nodes.Const, nodes.ScopedEvalContextModifier)
@@ -351,10 +360,10 @@ def checked_tree(
                     node.test = nodes.And(step, node.test, lineno=node.lineno)
             case nodes.Filter() | nodes.Test():
                 is_filter = isinstance(node, nodes.Filter)
-                known: Collection[str] = environment.filters if is_filter else environment.tests
-                if node.name not in known:
+                names: Collection[str] = environment.filters if is_filter else environment.tests
+                if node.name not in names:
                     problem = f"there is no {'filter' if is_filter else 'test'} {node.name!r}"
-                    fix = advice(node.name, known)
+                    fix = advice(node.name, names)
             case nodes.Const(value=float(number)) if not isfinite(number):
                 problem = "a number is too large"
             case nodes.ScopedEvalContextModifier():
@@ -371,14 +380,17 @@ def checked_tree(
 def _parsed(
     environment: Environment, source: str, name: str | None, lines_before: int
 ) -> nodes.Template:
-    """Return the syntax tree of a template, with the lines of its file, and with its sections."""
+    """Return the syntax tree of a template, with the line numbers of its file.
+
+    A qualified name that it includes is replaced by the section of this name.
+    """
     try:
         tree = environment.parse(source, name, name or "<template>")
     except TemplateSyntaxError as error:
         error.lineno += lines_before
         raise
     for node in tree.find_all(nodes.Node):
-        # The operands of a comparison have no line.
+        # The operands of a comparison have no line: it stays None.
         node.lineno = node.lineno and node.lineno + lines_before
     for node in tree.find_all(_INCLUDING):
         target = cast("nodes.Include", node).template
@@ -390,7 +402,10 @@ def _parsed(
 
 
 def _section_at(target: nodes.Expr) -> nodes.Expr:
-    """Return the section of a library for a qualified name; any other name is unchanged."""
+    """Return an expression for the section of a library if a target is a qualified name.
+
+    Any other target is returned unchanged.
+    """
     match target:
         case nodes.Const(value=str(name)) if ":" in name:
             return nodes.EnvironmentAttribute(f"section({name!r})", lineno=target.lineno)
@@ -412,7 +427,7 @@ def check_names(tree: nodes.Template, inputs: Collection[str], name: str | None)
 def names_in(tree: nodes.Template) -> frozenset[str] | None:
     """Return all names in a template, also those in its branches.
 
-    Return ``None`` for a template that shares its variables with another one, which may use them.
+    Returns ``None`` if it shares its variables with another template, which may use other names.
     """
     for node in tree.find_all(_INCLUDING):
         if not isinstance(node, nodes.Import | nodes.FromImport) or node.with_context:
@@ -421,20 +436,20 @@ def names_in(tree: nodes.Template) -> frozenset[str] | None:
 
 
 class PieceCode(CodeGenerator):
-    """Code that yields author text in a tuple, and passes every other output to ``put``."""
+    """The compiler: its code yields author text in a tuple, and passes other output to ``put``."""
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
-        """Write the operator ``~``, which joins texts, with a bounded result."""
+        """Write the code of the operator ``~``, which joins texts; its result has a limit."""
         self.write("environment.joined((")
-        for part in node.nodes:
-            self.visit(part, frame)
+        for operand in node.nodes:
+            self.visit(operand, frame)
             self.write(", ")
         self.write("))")
 
     def _output_child_to_const(
         self, node: nodes.Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
     ) -> str:
-        # A constant in an expression is a value and not text of the template.
+        # A constant in an expression is a value, not text of the template.
         if isinstance(node, nodes.TemplateData):
             return node.data
         raise nodes.Impossible
@@ -450,7 +465,7 @@ class PieceCode(CodeGenerator):
     def _output_child_post(
         self, node: nodes.Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
     ) -> None:
-        # A variable, such as ``user.name``, is named.
+        # If the expression is a variable, such as ``user.name``, its name is passed, too.
         names: list[str] = []
         while isinstance(node, nodes.Getattr):
             names.append(node.attr)
@@ -460,14 +475,14 @@ class PieceCode(CodeGenerator):
         self.write(")")
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:
-        """Write a call; a ``{% call %}`` is an output, which Jinja does not treat as one."""
+        """Write the code of a call. Jinja does not treat a ``{% call %}`` as output; this does."""
         start, end = ("environment.put(", ")") if forward_caller else ("", "")
         self.write(start)
         super().visit_Call(node, frame, forward_caller=forward_caller)
         self.write(end)
 
     def visit_FilterBlock(self, node: nodes.FilterBlock, frame: Frame) -> None:
-        """Write a ``{% filter %}``: its output is a value."""
+        """Write the code of a ``{% filter %}``, whose output is a value."""
         inner = frame.inner()
         inner.symbols.analyze_node(node)
         self.enter_frame(inner)

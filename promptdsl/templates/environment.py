@@ -1,7 +1,7 @@
 """The sandbox in which templates run: Jinja's sandbox, with limits on time and size.
 
-``Sandbox.put`` is what makes a difference to Jinja: compiled code passes every output that is not
-text of the template to it, so that a value stays a value.
+Read :meth:`Sandbox.put` first. Compiled code passes every output to it that is not text of the
+template, so that a value stays a value.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -61,7 +61,7 @@ from promptdsl.templates.sources import (
 
 
 class UndefinedName(UndefinedError):
-    """A template uses a variable that was not given, or an item that ``container`` lacks."""
+    """A template uses a variable that was not passed, or a name that ``container`` lacks."""
 
     def __init__(self, container: object, name: object, message: str | None) -> None:
         super().__init__(message)
@@ -70,7 +70,7 @@ class UndefinedName(UndefinedError):
 
 
 class NoTemplate(TemplateNotFound):
-    """A template includes another one that none of ``folders`` has."""
+    """A template includes another template that none of ``folders`` has."""
 
     def __init__(self, name: str, folders: tuple[TemplateFolder, ...]) -> None:
         super().__init__(name)
@@ -78,7 +78,7 @@ class NoTemplate(TemplateNotFound):
 
 
 class _SectionName(str):
-    """The qualified name of a section of an installed library, written out in a template."""
+    """The qualified name of a section of an installed library, which a template contains."""
 
     __slots__ = ()
 
@@ -100,7 +100,7 @@ class _Undefined(StrictUndefined):
     ) -> None:
         error = partial(UndefinedName, obj, name)
         if hint is not None:
-            # A hint is the complete message, and no other name is suggested.
+            # A hint is the complete message: then no other name is suggested.
             error = partial(UndefinedName, obj, None)
         elif obj is not missing:
             words = (word for kinds, word in _CONTAINERS_OF_KEYS if isinstance(obj, kinds))
@@ -110,20 +110,20 @@ class _Undefined(StrictUndefined):
 
 
 class _Template(Template):
-    """A compiled template; as a module it is imported once in each rendering.
+    """A compiled template, which a rendering imports as a module only once.
 
-    If it declares inputs and another template includes or imports it, it sees only these inputs.
+    If it declares inputs and another template includes or imports it, it gets only these inputs.
     """
 
     names: frozenset[str] | None = None
     """The names in it; ``None`` if it has inputs, or if another template may use its variables."""
     trimmed = ""  # its source, if the line end after a tag is left out
-    front: FrontMatter | None = None
-    """Its front matter, if that declares inputs."""
+    front_matter: FrontMatter | None = None
+    """Its front matter, if it declares inputs."""
     section: LibrarySection | None = None
-    """The section of a library, if it is one."""
+    """The library section that it is, if any."""
     path = ""
-    """The path of its file, '' for a text."""
+    """The path of its file, an empty string for a text."""
     digest = ""
     """The SHA-256 of its file."""
     tags = WrittenTags()
@@ -135,11 +135,11 @@ class _Template(Template):
         shared: bool = False,
         locals: Mapping[str, Any] | None = None,  # noqa: A002
     ) -> Context:
-        """Return the context of a template that another one includes or imports."""
-        if self.front is None or RUN.get().none_is_empty:
+        """Return the context of this template when another template includes or imports it."""
+        if self.front_matter is None or RUN.get().none_is_empty:
             return super().new_context(vars, shared, locals)
         inner = {name: data for name, data in (locals or {}).items() if data is not missing}
-        return super().new_context(self.front.chosen({**(vars or {}), **inner}))
+        return super().new_context(self.front_matter.chosen({**(vars or {}), **inner}))
 
     def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:
         modules = RUN.get().modules
@@ -151,9 +151,12 @@ class _Template(Template):
 def _of_child(
     template: _Template, root: Callable[..., Iterator[Output]], context: Context
 ) -> Iterator[Output]:
-    """Return the output of a template; where another one extends it, that sees its inputs."""
-    if template.front is not None and context.name != template.name:
-        chosen = template.front.chosen(context.get_all())
+    """Return the output of a template with inputs.
+
+    If another template extends it, the other template gets these inputs as variables, too.
+    """
+    if template.front_matter is not None and context.name != template.name:
+        chosen = template.front_matter.chosen(context.get_all())
         context.vars.update({name: chosen[name] for name in chosen if name not in context})
     return root(context)
 
@@ -161,13 +164,14 @@ def _of_child(
 def _replaced(template: _Template, write: StandIn) -> _Template:
     """Return a template that writes what replaces an overridden section.
 
-    A section with inputs passes on its inputs, any other section all variables that are data.
+    ``write`` gets the inputs of the section. If the section declares no inputs, it gets all
+    variables that are data.
     """
-    front = template.front
+    front_matter = template.front_matter
 
     def output(context: Context) -> Iterator[Output]:
         variables, run = context.get_all(), RUN.get()
-        chosen = variables if front is None else front.chosen(variables)
+        chosen = variables if front_matter is None else front_matter.chosen(variables)
         no_data = {
             name
             for name, value in variables.items()
@@ -183,9 +187,9 @@ def _replaced(template: _Template, write: StandIn) -> _Template:
         run.tags.update(dict.fromkeys(rendered.tags))
         yield Rope(rendered.pieces)
 
-    made = object.__new__(_Template)
-    vars(made).update(vars(template), front=None, blocks={}, root_render_func=output)
-    return made
+    replacement = object.__new__(_Template)
+    vars(replacement).update(vars(template), front_matter=None, blocks={}, root_render_func=output)
+    return replacement
 
 
 def _range(*ends: int) -> range:
@@ -199,9 +203,10 @@ _GLOBALS: Mapping[str, Any] = {"range": _range}  # Any: Jinja infers the type fr
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox; it counts what a template makes, and separates the values in its output.
+    """Jinja's sandbox, which counts what a template makes, and separates the values in its output.
 
-    Only ``+``, ``*``, ``**`` and ``%`` are checked: the results of other operators are small.
+    Only the operators ``+``, ``*``, ``**`` and ``%`` are checked, because the results of other
+    operators are small.
     """
 
     code_generator_class = PieceCode
@@ -212,7 +217,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def __init__(self, white_space: WhiteSpace, home: TemplateFolder | None) -> None:
         super().__init__(
             undefined=_Undefined,
-            # Otherwise the compiler computes constant expressions, without limits.
+            # An optimising compiler would compute constant expressions without limits.
             optimized=False,
             cache_size=0,
             **white_space._asdict(),
@@ -225,21 +230,26 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.compiled = lru_cache(maxsize=256)(self._compiled)
 
     def _compiled(self, source: TemplateFile | str) -> _Template:
-        """Return a compiled template; the cache keeps it until the stamp of its file changes."""
+        """Return a compiled template. The cache keeps it until the stamp of its file changes.
+
+        Raises :class:`TemplateError`, or an error of Jinja, for a template with a mistake.
+        """
         if isinstance(source, str):
             name, path, content, digest = None, "", source, ""
         else:
             name, path = source.name, source.path
             content, digest = read_template(source)
         declared, body = split(content, name)
-        front = declared or FrontMatter()
+        front_matter = declared or FrontMatter()
         names: frozenset[str] | None = None
         try:
-            tree = checked_tree(self, body, name, front.lines)
-            if front.inputs is None:
+            tree = checked_tree(self, body, name, front_matter.lines)
+            if front_matter.inputs is None:
                 names = names_in(tree)
             else:
-                check_names(tree, [each.name for each in front.inputs], name)
+                check_names(
+                    tree, [declared_input.name for declared_input in front_matter.inputs], name
+                )
             code = self.compile(tree, name, name or "<template>")
         except TemplateSyntaxError as error:
             error.filename = getattr(source, "path", None)
@@ -255,16 +265,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateError(
                 f"{label(name)} cannot be compiled: {reason}", fix="simplify the template"
             ) from None
-        made = self.template_class.from_code(self, code, self.make_globals(None))
-        template = cast("_Template", made)
+        compiled = self.template_class.from_code(self, code, self.make_globals(None))
+        template = cast("_Template", compiled)
         template.names = names
         template.trimmed = body if self.trim_blocks else ""
         template.tags = written_tags(body)
         template.path, template.digest = path, digest
         if name is not None and self.home is not None:
             template.section = LibrarySection(name, self.home.version, digest[:8])
-        if front.inputs is not None:
-            template.front = front
+        if front_matter.inputs is not None:
+            template.front_matter = front_matter
             template.root_render_func = cast(
                 "Any", partial(_of_child, template, template.root_render_func)
             )
@@ -272,12 +282,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def run(self, template: Template, variables: Mapping[str, object]) -> Rope:
         """Return the output of a compiled template."""
-        known = {**self.globals, **variables}
-        context = Context(self, known, template.name, template.blocks)
+        all_variables = {**self.globals, **variables}
+        context = Context(self, all_variables, template.name, template.blocks)
         return collect(template.root_render_func(context))
 
     def _load_template(self, name: object, globals: object) -> Template:  # noqa: A002
-        """Return the template that another one includes, imports or extends."""
+        """Return a template that another template includes, imports or extends."""
         run = RUN.get()
         run.step()
         if isinstance(name, Undefined):
@@ -302,7 +312,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return RUN.get().step()
 
     def put(self, value: object, name: str | None = None) -> Output:
-        """Return the output of ``{{ value }}``: a value, except for unchanged author text."""
+        """Return the output of ``{{ value }}``: a value, unless it is unchanged author text."""
         if type(value) is str:
             return Inserted(value, name)
         if isinstance(value, Rope):
@@ -320,7 +330,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
     joined = staticmethod(joined)
 
     def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
-        """Return the result of an operator; one that would be too large is refused beforehand."""
+        """Return the result of an operator.
+
+        Raises :class:`TemplateError` for a result that would be too large, before it is made.
+        """
         if operator == "%" and isinstance(left, str):
             return bounded(percent(text(left), right))
         check_operands(operator, left, right)
@@ -328,10 +341,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return bounded(result)
 
     def getattr(self, obj: object, attribute: str) -> object:
-        """Return the item of a mapping, or an attribute of another value.
+        """Return an item of a mapping, or an attribute of another value.
 
-        So ``data.copy`` is the item ``copy``. Only the methods that read a mapping, such as
-        ``get``, come before its items.
+        ``data.copy`` is the item ``copy``, not the method. Only the methods that read a mapping,
+        such as ``get``, are not replaced by an item of the same name.
         """
         if is_mapping(obj) and attribute not in ("get", "items", "keys", "values"):
             return obj[attribute] if attribute in obj else self.unsafe_undefined(obj, attribute)
@@ -342,7 +355,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.undefined(obj=obj, name=attribute)
 
     def wrap_str_format(self, value: object) -> None:
-        """Disable ``str.format``: its result would be trusted like the text that it formats."""
+        """Disable ``str.format``, whose result would be trusted like the text that it formats."""
 
     def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
         """Return whether a template may read an attribute."""
@@ -350,45 +363,46 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return not is_format and super().is_safe_attribute(obj, attr, value)
 
     def call(self, context: Context, obj: object, /, *args: object, **kwargs: object) -> object:
-        """Return the result of a call, which counts as a step."""
+        """Return the result of a call. The call counts as a step, and its result has a limit."""
         RUN.get().step()
         result: object = super().call(context, obj, *args, **kwargs)
         return bounded(result)
 
-    # Any: the arguments are passed on as Jinja gives them.
+    # Any: the arguments are those of Jinja, and are passed on unchanged.
     def call_filter(self, name: str, *args: Any, **kwargs: Any) -> object:
-        """Return the result of a filter whose name is a text, as in ``map("upper")``."""
+        """Return the result of a filter that is called by its name, as in ``map("upper")``."""
         self._check_name("filter", name, self.filters)
         return super().call_filter(name, *args, **kwargs)
 
     def call_test(self, name: str, *args: Any, **kwargs: Any) -> object:
-        """Return the result of a test whose name is a text, as in ``select("odd")``."""
+        """Return the result of a test that is called by its name, as in ``select("odd")``."""
         self._check_name("test", name, self.tests)
         return super().call_test(name, *args, **kwargs)
 
-    def _check_name(self, kind: str, name: str, known: Mapping[str, object]) -> None:
-        if name not in known:
-            raise TemplateError(f"there is no {kind} {name!r}", fix=advice(str(name), known))
+    def _check_name(self, kind: str, name: str, names: Mapping[str, object]) -> None:
+        if name not in names:
+            raise TemplateError(f"there is no {kind} {name!r}", fix=advice(str(name), names))
 
 
 _sandbox = lru_cache(maxsize=64)(Sandbox)
 
 
 def sandbox(white_space: WhiteSpace = DEFAULT, home: TemplateFolder | None = None) -> Sandbox:
-    """Return the sandbox for these settings, with its cache of compiled templates.
+    """Return the sandbox for these settings, which caches compiled templates.
 
-    ``home`` is the folder of a library. Names in its templates are looked up only there.
+    ``home`` is the folder of a library, whose templates can include only files of this folder by a
+    short name; ``None`` for other templates.
     """
     return _sandbox(white_space, home)
 
 
 def _formatted(source: str) -> _Template:
-    """Return a text for ``str.format`` as a template: its fields are the variables."""
+    """Return a text for ``str.format`` as a template, whose variables are its fields."""
     parts = [*format_parts(source)]
 
     def output(context: Context) -> Iterator[Output]:
-        for written, name in parts:
-            yield (written,)
+        for text_before, name in parts:
+            yield (text_before,)
             if name is not None:
                 try:
                     value = sandbox().put(context[name], name)
@@ -396,14 +410,14 @@ def _formatted(source: str) -> _Template:
                     raise TemplateError(error.what, fix="convert it to text in Python") from None
                 yield value
 
-    made = object.__new__(_Template)
-    made.name, made.blocks, made.root_render_func = None, {}, cast("Any", output)
-    made.names = frozenset(name for _, name in parts if name is not None)
-    return made
+    template = object.__new__(_Template)
+    template.name, template.blocks, template.root_render_func = None, {}, cast("Any", output)
+    template.names = frozenset(name for _, name in parts if name is not None)
+    return template
 
 
 def compiled_at(source: TemplateFile | TemplateSource) -> _Template:
-    """Return a compiled template, read with its settings, or with those of its folder."""
+    """Return a compiled template; a text has its own settings, a file those of its folder."""
     if isinstance(source, TemplateSource):
         if source.is_format:
             return _formatted(source.value)
@@ -416,7 +430,7 @@ def compiled_at(source: TemplateFile | TemplateSource) -> _Template:
 
 
 def used(template: _Template) -> _Template:
-    """Return a compiled template, after recording that its section, tags and file are used."""
+    """Note that the section, the tags and the file of a template are used; return the template."""
     run = RUN.get()
     if template.path:
         note_file(template.path, template.digest)

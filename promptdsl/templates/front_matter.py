@@ -1,6 +1,7 @@
 """The front matter of a template: its title, its description and its inputs.
 
-The inputs come first: their types, defaults and docs.
+First come the inputs (:class:`Input`), with their types, defaults and docs. :func:`split` reads the
+front matter of a file.
 """
 
 import json
@@ -57,9 +58,9 @@ Kind: TypeAlias = type | tuple[str, ...] | ListOf
 class Input:
     """An input of a section of a library.
 
-    ``type`` is its type as it is written. In front matter that is ``str``, ``int``, ``float``,
-    ``bool``, ``date``, ``list[...]`` of these, or ``one of EU, US``; for a function it is its
-    annotation. Without a default the input is required.
+    ``type`` is its type as it is written. In front matter this is ``str``, ``int``, ``float``,
+    ``bool``, ``date``, ``list[...]`` of these, or ``one of EU, US``. For a function it is the
+    annotation of the parameter. An input without a default is ``required``.
 
     >>> from promptdsl import Input
     >>> region = Input("region", "one of EU, US", "where the customer lives")
@@ -81,7 +82,7 @@ class Input:
     def annotation(self) -> str:
         """The type as Python code: ``Literal['EU', 'US']``, ``list[str]``, ``date``."""
         kind = kind_of(self.type)
-        return self.type if kind is None else written(kind, as_code=True)
+        return self.type if kind is None else spelling_of(kind, as_code=True)
 
     @property
     def schema(self) -> Mapping[str, Any]:  # Any: JSON
@@ -95,10 +96,10 @@ class Input:
         return schema
 
     def checked(self, value: object) -> object:
-        """Return a value that fits the type; raises :class:`TemplateError` for another one.
+        """Return a value that fits the type; raises :class:`TemplateError` for any other value.
 
-        ``True`` is not an ``int``, an ``int`` is a ``float``, a ``datetime`` is not a ``date``, and
-        ``None`` fits no type. Any value fits a type that front matter does not have.
+        A boolean is not an ``int``, and a ``datetime`` is not a ``date``, but an ``int`` fits
+        ``float``. ``None`` fits no type. If front matter does not have the type, any value fits.
         """
         kind = kind_of(self.type)
         if kind is not None:
@@ -108,7 +109,7 @@ class Input:
     def parsed(self, text: str) -> object:
         """Return the value of a text from the command line.
 
-        A text, a date and a choice are written as they are, all else is JSON. Raises
+        A text, a date and a choice are written without quotes. Any other value is JSON. Raises
         :class:`TemplateError` for a text that is not a value of the type.
         """
         kind = kind_of(self.type)
@@ -118,7 +119,7 @@ class Input:
         if kind is not date and not isinstance(kind, tuple):
             json_and_end = json_at(text, 0)
             if json_and_end is None or json_and_end[1] != len(text):
-                raise _misfit(f"input {self.name!r}", kind, text)
+                raise _wrong_value(f"input {self.name!r}", kind, text)
             value = json_and_end[0]
         return self.checked(from_json(value, kind))
 
@@ -126,8 +127,8 @@ class Input:
 def kind_at(text: str, start: int) -> tuple[Kind, int] | None:
     """Return the type that begins at an index of a text, and the index after it.
 
-    Return ``None`` where there is no type, where two choices are the same, and for lists that are
-    nested more than twice.
+    Returns ``None`` if there is no type, if two choices are equal, and for more than two levels of
+    lists.
     """
     depth = 0
     while opening := _LIST.match(text, start):
@@ -163,9 +164,10 @@ def _choices_at(text: str, start: int) -> tuple[Kind, int] | None:
 
 
 def default_at(text: str, start: int, kind: Kind) -> tuple[object, int] | None:
-    """Return the value that is written at an index of a text, and the index after it.
+    """Return the default that is written at an index of a text, and the index after it.
 
-    Return ``None`` for what is neither JSON nor a date nor a word. The type is not checked.
+    Returns ``None`` if there is neither JSON nor a date nor a word. Whether the default fits the
+    type is not checked here.
     """
     default_and_end: tuple[object, int] | None = None
     if kind is date and (day := _DATE.match(text, start)):
@@ -178,7 +180,7 @@ def default_at(text: str, start: int, kind: Kind) -> tuple[object, int] | None:
 
 
 def json_at(text: str, start: int) -> tuple[object, int] | None:
-    """Return the JSON value at an index of a text, and the index after it; ``None`` for none."""
+    """Return the JSON value at an index of a text, and the index after it, or ``None``."""
     try:
         return DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -194,13 +196,13 @@ def _choice_at(text: str, start: int) -> tuple[object, int] | None:
 
 
 @lru_cache(maxsize=256)
-def kind_of(written: str) -> Kind | None:
-    """Return the type with this spelling, ``None`` for one that front matter does not have."""
-    kind_and_end = kind_at(written, 0)
-    return kind_and_end[0] if kind_and_end and kind_and_end[1] == len(written) else None
+def kind_of(spelling: str) -> Kind | None:
+    """Return the type with this spelling, ``None`` if front matter does not have such a type."""
+    kind_and_end = kind_at(spelling, 0)
+    return kind_and_end[0] if kind_and_end and kind_and_end[1] == len(spelling) else None
 
 
-def written(kind: Kind, *, as_code: bool = False) -> str:
+def spelling_of(kind: Kind, *, as_code: bool = False) -> str:
     """Return a type as front matter writes it, or as Python code."""
     match kind:
         case tuple() if as_code:
@@ -208,7 +210,7 @@ def written(kind: Kind, *, as_code: bool = False) -> str:
         case tuple():
             return f"one of {', '.join(map(_written_choice, kind))}"
         case ListOf():
-            return f"list[{written(kind.item, as_code=as_code)}]"
+            return f"list[{spelling_of(kind.item, as_code=as_code)}]"
         case _:
             return kind.__name__
 
@@ -228,7 +230,7 @@ def _schema(kind: Kind) -> dict[str, Any]:  # Any: JSON
 
 
 def from_json(value: object, kind: Kind) -> object:
-    """Return JSON data in which texts of dates are dates, where the type is that of a date."""
+    """Return JSON data with a date instead of the text of a date, if the type is a date."""
     if isinstance(kind, ListOf) and is_list(value):
         return [from_json(item, kind.item) for item in value]
     if kind is date and isinstance(value, str) and _DATE.fullmatch(value):
@@ -246,10 +248,14 @@ def _as_json(value: object) -> object:
 
 
 _NUMBERS: Mapping[type, tuple[type, ...]] = {int: (int,), float: (int, float)}
-"""The types of the values that fit a number."""
+"""The Python types whose values fit ``int`` and ``float``."""
 
 
 def _check(value: object, kind: Kind, location: str) -> None:
+    """Raise :class:`TemplateError` if a value does not fit a type.
+
+    ``location`` is where the value is, in the words of the error: ``item 0 of input 'days'``.
+    """
     match kind:
         case ListOf():
             fits = is_list(value)
@@ -261,42 +267,42 @@ def _check(value: object, kind: Kind, location: str) -> None:
         case _ if kind in _NUMBERS:
             fits = isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool)
         case _ if kind is date:
-            # A volatile date is a text.
+            # The value of a volatile date is a text.
             is_text = isinstance(value, Label) and _DATE.fullmatch(str(value)) is not None
             fits = is_text or (isinstance(value, date) and not isinstance(value, datetime))
         case _:
             fits = isinstance(value, kind)
     if not fits:
-        raise _misfit(location, kind, value)
+        raise _wrong_value(location, kind, value)
 
 
-def _misfit(location: str, kind: Kind, value: object) -> TemplateError:
+def _wrong_value(location: str, kind: Kind, value: object) -> TemplateError:
     value_shown = type(value).__name__
     if isinstance(value, str | bool | None):
         value_shown = shown(exact(value))
     fix = "give a value of that type"
     if isinstance(kind, tuple) and isinstance(value, str):
-        near = nearest(str.__str__(value), kind)
-        fix = near if near.startswith("did") else "give one of these"
+        suggestion = nearest(str.__str__(value), kind)
+        fix = suggestion if suggestion.startswith("did") else "give one of these"
     elif value is None:
         fix = "give a value, or leave it out if it has a default"
     elif kind is date and isinstance(value, datetime):
         fix = "give its day: value.date()"
     elif kind is date and isinstance(value, str):
         fix = "give a datetime.date: date(2026, 1, 31)"
-    return TemplateError(f"{location} takes {written(kind)}, not {value_shown}", fix=fix)
+    return TemplateError(f"{location} takes {spelling_of(kind)}, not {value_shown}", fix=fix)
 
 
 # The front matter of a template: its title, its description and its inputs.
 
 MAX_INPUTS = 100
 MAX_LINE = 1_000
-"""Characters of a line of front matter."""
+"""The maximum number of characters of a line of front matter."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _FENCE = re.compile(r"---[ \t]*")
 _LATE = re.compile(r"(\s+)---[ \t]*[\r\n]\s*(?:title|description|inputs)[ \t]*:")
-"""Front matter that does not begin the text: an indented text, or a blank line before it."""
+"""Front matter that does not begin with the text: there is white space before it."""
 _EMPTY = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 _KEY = re.compile(r"(\w+)[ \t]*:[ \t]*(.*)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -314,17 +320,16 @@ _RESERVED = {
     "vars",
     *WhiteSpace._fields,
 }
-"""Names that have a meaning in templates, or as an argument of ``Template``."""
+"""The names that have a meaning in templates, or that are arguments of ``Template``."""
 _AS_TEXT = 'to send "---" as text, begin the file with {# #}'
 
 
 @attrs.frozen
 class FrontMatter:
-    """The declarations of a template between two lines ``---``; they are not sent.
+    """What a template declares between two lines ``---``, which are not sent.
 
-    ``inputs`` is ``None`` for a template that declares no inputs: it takes any variables.
-    ``lines`` is the number of lines before the text of the template, ``name`` the name of the
-    template for errors.
+    ``inputs`` is ``None`` if it declares no inputs: then it takes any variables. ``lines`` is the
+    number of lines before the text of the template. ``name`` is the name of the template in errors.
     """
 
     title: str = ""
@@ -334,19 +339,26 @@ class FrontMatter:
     name: str | None = None
 
     def checked(self, variables: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the variables of a template, checked against its inputs, with the defaults."""
+        """Check the variables of a template by its inputs, and return them with the defaults.
+
+        Raises :class:`TemplateError` for a variable that is not an input, for a missing input, and
+        for a value that does not fit.
+        """
         if self.inputs is None:
             return variables
-        known = {declared.name: declared for declared in self.inputs}
+        by_name = {declared.name: declared for declared in self.inputs}
         for name in variables:
-            if name not in known:
-                fix = nearest(str(name), known) if known else "it takes no inputs"
+            if name not in by_name:
+                fix = nearest(str(name), by_name) if by_name else "it takes no inputs"
                 raise TemplateError(f"{label(self.name)} has no input {str(name)[:60]!r}", fix=fix)
         chosen = self.chosen(variables)
         return variables if len(chosen) == len(variables) else check_variables(chosen)
 
     def chosen(self, variables: Mapping[str, object]) -> dict[str, object]:
-        """Return the inputs among variables, checked, with defaults; others are left out."""
+        """Check and return the inputs among variables, with the defaults; others are left out.
+
+        Raises :class:`TemplateError` for a missing input, and for a value that does not fit.
+        """
         chosen: dict[str, object] = {}
         for declared in self.inputs or ():
             if declared.name in variables:
@@ -365,13 +377,17 @@ class FrontMatter:
 
 
 def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
-    """Return the front matter of a template, and its text."""
+    """Return the front matter of a template, ``None`` if it has none, and the text after it.
+
+    ``name`` is the name of the template in errors. Raises :class:`TemplateError`, with the line,
+    for a mistake in the front matter.
+    """
     if not source.startswith("---"):
         late = _LATE.match(source) if source[:1].isspace() else None
         if late is not None:
             before = len(_LINE_END.findall(late[1]))
             problem = "front matter begins in the first line, without white space before it"
-            raise _wrong(name, before + 1, problem, f"remove what is before it; {_AS_TEXT}")
+            raise _wrong(name, before + 1, problem, f"remove the white space; {_AS_TEXT}")
         return None, source
     lines: list[str] = []
     start, is_closed = 0, False
@@ -395,12 +411,12 @@ def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
 def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter:
     texts: dict[str, str] = {}
     inputs: list[Input] | None = None
-    for number, line in enumerate(lines, 2):
+    for line_number, line in enumerate(lines, 2):
         problem, fix = "", _AS_TEXT
         if len(line) > MAX_LINE:
-            problem, fix = f"the line has more than {MAX_LINE:,} characters", "write less"
+            problem, fix = f"the line has more than {MAX_LINE:,} characters", "make it shorter"
         elif _CONTROL.search(line):
-            problem, fix = "the line has a control character", "leave it out"
+            problem, fix = "the line has a control character", "leave the character out"
         elif not line.strip(" \t") or line.lstrip(" \t").startswith("#"):
             continue
         elif line[0] in " \t" and [*texts][-1:] == ["inputs"]:
@@ -411,24 +427,25 @@ def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter
             else:
                 problem, fix = parsed
             if len(inputs) > MAX_INPUTS:
-                problem, fix = f"there are more than {MAX_INPUTS} inputs", "pass lists as inputs"
+                problem = f"there are more than {MAX_INPUTS} inputs"
+                fix = "declare one input for several values: a list"
         elif not (match := _KEY.fullmatch(line)):
             problem = f"{line[:60]!r} is not a line of front matter"
         elif match[1] not in ("title", "description", "inputs"):
             problem = f"front matter has no {match[1][:60]!r}"
-            known = nearest(match[1], ("title", "description", "inputs"))
-            fix = f"{known}; {_AS_TEXT}".replace("?;", "?")
+            suggestion = nearest(match[1], ("title", "description", "inputs"))
+            fix = f"{suggestion}; {_AS_TEXT}".replace("?;", "?")
             after_inputs = [*texts][-1:] == ["inputs"]
             fix = "begin the line of an input with two spaces" if after_inputs else fix
         elif match[1] in texts:
             problem, fix = f"{match[1]!r} is written twice", "leave one of them out"
         elif match[1] == "inputs" and match[2] and match[2][0] != "#":
             problem = "the inputs begin on the next line"
-            fix = "write each on a line of its own, indented: name: type = default  # doc"
+            fix = "write each input on a separate line, indented: name: type = default  # doc"
         else:
             texts[match[1]] = match[2].rstrip(" \t")
         if problem:
-            raise _wrong(name, number, problem, fix)
+            raise _wrong(name, line_number, problem, fix)
     return FrontMatter(
         title=texts.get("title", ""),
         description=texts.get("description", ""),
@@ -438,24 +455,24 @@ def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter
     )
 
 
-def _input(line: str, taken: set[str]) -> Input | tuple[str, str]:
-    """Return the input that a line declares, or a problem and the advice."""
+def _input(line: str, earlier_names: set[str]) -> Input | tuple[str, str]:
+    """Return the input that a line declares, or the problem and the advice of an error."""
     name, colon, _ = line.partition(":")
     name = name.rstrip(" \t")
     if not colon or not _NAME.fullmatch(name):
         return f"{line[:60]!r} does not declare an input", "write name: type = default  # doc"
     if iskeyword(name) or name in _RESERVED:
         return f"{name!r} cannot be the name of an input", "choose another name"
-    if name in taken:
+    if name in earlier_names:
         return f"the input {name!r} is declared twice", "leave one of them out"
     start = _skipped(line, line.index(":") + 1)
     kind_and_end = kind_at(line, start)
     if kind_and_end is None:
-        shown = line[start:].partition("#")[0].partition("=")[0].strip(" \t")[:60]
-        return f"{shown!r} is not a type of an input", f"the types are {TYPES}"
+        type_text = line[start:].partition("#")[0].partition("=")[0].strip(" \t")[:60]
+        return f"{type_text!r} is not a type of an input", f"the types are {TYPES}"
     kind, end = kind_and_end
     end = _skipped(line, end)
-    type_ = written(kind)
+    type_ = spelling_of(kind)
     required, default, doc = True, None, ""
     if line.startswith("=", end):
         start = _skipped(line, end + 1)
@@ -474,7 +491,7 @@ def _input(line: str, taken: set[str]) -> Input | tuple[str, str]:
         fix = "write name: type = default  # doc"
         if line[end] == "|":
             fix = "choices have commas: one of a, b"
-        return f"{line[end:][:60]!r} is too much in this line", fix
+        return f"{line[end:][:60]!r} cannot follow the input on this line", fix
     return Input(name, type_, doc, required, default)
 
 

@@ -1,4 +1,8 @@
-"""The installed libraries of sections: listed from the metadata of packages, loaded when used."""
+"""The installed libraries of sections.
+
+:func:`installed_libraries` lists them from the metadata of packages, without importing them.
+:func:`load_library` imports a library at its first use.
+"""
 
 import os
 import re
@@ -15,26 +19,28 @@ from promptdsl.foundation.errors import LibraryError, nearest
 from promptdsl.templates.limits import TemplateFolder
 
 GROUP = "promptdsl.sections"
-"""The entry-point group of libraries: one entry point for each."""
+"""The entry-point group of libraries, with one entry point for each library."""
 LIMIT = "PROMPTDSL_LIBRARIES"
-"""The environment variable with the names of the libraries that may be used; empty for none."""
+"""The environment variable with the names of the libraries that may be used.
+
+If it is not set, all may be used; if it is empty, none."""
 LIBRARY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _LOADED: dict[str, "LibraryBase"] = {}
-"""The libraries that were loaded, by name."""
+"""The libraries that this process loaded, by name."""
 
-MADE: "WeakSet[LibraryBase]" = WeakSet()
-"""The libraries that were made in this process."""
+LIBRARIES_MADE: "WeakSet[LibraryBase]" = WeakSet()
+"""All libraries that were made in this process, also by the modules of loaded libraries."""
 
 
 class LibraryBase(ABC):
-    """A library as templates and overrides see it: its name, its templates and its sections."""
+    """What templates and overrides use of a library: its name, its templates and its sections."""
 
     name: str
 
     @property
     @abstractmethod
     def templates(self) -> TemplateFolder | None:
-        """The folder of its templates, ``None`` without one."""
+        """The folder of its templates, ``None`` if it has none."""
 
     @abstractmethod
     def __getitem__(self, name: str) -> Callable[..., object]:
@@ -43,11 +49,11 @@ class LibraryBase(ABC):
 
 @attrs.frozen
 class InstalledLibrary:
-    """A library that is installed: its name, the package that brings it, and its entry point.
+    """An installed library: its name, its package and version, and its entry point.
 
-    Nothing of it is imported. ``target`` is the module and the name of the library in it.
-    ``problem`` says why it cannot be used, such as another library of the same name, and is empty
-    otherwise.
+    No part of the library is imported. ``target`` is the module, and the name of the library in the
+    module. ``problem`` says why it cannot be used, such as another library of the same name; it is
+    empty if there is no problem.
 
     >>> from promptdsl import InstalledLibrary
     >>> library = InstalledLibrary("support", "acme-support", "1.2.0", "acme_support:library")
@@ -66,7 +72,7 @@ class InstalledLibrary:
 
 
 def installed_libraries() -> tuple[InstalledLibrary, ...]:
-    """Return the installed libraries by name, without an import of any."""
+    """Return the installed libraries, sorted by name, without importing one."""
     allowed = _allowed()
     libraries = [library for library in _declared() if allowed is None or library.name in allowed]
     packages: dict[str, list[str]] = {}
@@ -75,7 +81,7 @@ def installed_libraries() -> tuple[InstalledLibrary, ...]:
     listed = (
         library
         if len(packages[library.name]) == 1
-        else attrs.evolve(library, problem=_twice(packages[library.name]))
+        else attrs.evolve(library, problem=_declared_twice(packages[library.name]))
         for library in libraries
     )
     return tuple(
@@ -84,7 +90,11 @@ def installed_libraries() -> tuple[InstalledLibrary, ...]:
 
 
 def load_library(name: str) -> LibraryBase:
-    """Return an installed library, which is imported at its first use; see ``Library.load``."""
+    """Return an installed library, which is imported at its first use.
+
+    Raises :class:`LibraryError` for a library that is unknown, not allowed or broken, or that two
+    packages declare.
+    """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LibraryError(
             f"the name of a library is a string, not {type(name).__name__}",
@@ -93,20 +103,20 @@ def load_library(name: str) -> LibraryBase:
     allowed = _allowed()
     if allowed is not None and name not in allowed:
         raise LibraryError(
-            f"the library {name[:60]!r} is left out: {LIMIT} is {os.environ[LIMIT]!r:.200}",
-            fix=f"add it to {LIMIT}, or unset that",
+            f"the library {name[:60]!r} is not allowed: {LIMIT} is {os.environ[LIMIT]!r:.200}",
+            fix=f"add the name to {LIMIT}, or unset this variable",
         )
-    loaded = _LOADED.get(name)
-    if loaded is not None:
-        return loaded
+    library_loaded = _LOADED.get(name)
+    if library_loaded is not None:
+        return library_loaded
     # The metadata is read again: a package may have been installed meanwhile.
     libraries = installed_libraries()
     matching = [library for library in libraries if library.name == name]
     if not matching:
-        known = {library.name for library in libraries}
-        fix = nearest(name, known) if known else "no library is installed"
+        names = {library.name for library in libraries}
+        fix = nearest(name, names) if names else "no library is installed"
         if not fix.endswith("?"):
-            fix += "; install the package that brings it, again if its entry point is new"
+            fix += "; install its package, or install it again if its entry point is new"
         raise LibraryError(f"there is no library {name[:60]!r}", fix=fix)
     if matching[0].problem:
         raise LibraryError(
@@ -115,14 +125,15 @@ def load_library(name: str) -> LibraryBase:
             if len(matching) > 1
             else "report it to its authors",
         )
-    # Python imports a module once, also where two threads ask for it.
+    # If two threads load it, Python imports the module once, and both get the same library.
     return _LOADED.setdefault(name, _imported(matching[0]))
 
 
 def version_of(name: str, module: str) -> str | None:
-    """Return the version of the installed package whose module brings a library, if there is one.
+    """Return the version of the package whose ``module`` made a library.
 
-    A library that is made in code has no version, also with the name of an installed one.
+    Returns ``None`` for a library that is made in other code, even if an installed library has the
+    same name.
     """
     root = module.partition(".")[0]
     for library in _declared():
@@ -132,21 +143,24 @@ def version_of(name: str, module: str) -> str | None:
 
 
 def _allowed() -> set[str] | None:
-    """Return the names of the libraries that may be used, ``None`` for any."""
+    """Return the names of the libraries that may be used, ``None`` if all may be used."""
     names = os.environ.get(LIMIT)
     return None if names is None else {name.strip() for name in names.split(",")}
 
 
-def _twice(packages: list[str]) -> str:
+def _declared_twice(packages: list[str]) -> str:
     """Return the problem of a library that is declared more than once."""
-    several = sorted(set(packages))
-    if len(several) == 1:
-        return f"{several[0]} declares it twice"
-    return f"{' and '.join(several)} both bring it"
+    distinct = sorted(set(packages))
+    if len(distinct) == 1:
+        return f"{distinct[0]} declares it twice"
+    return f"{' and '.join(distinct)} both declare it"
 
 
 def _declared() -> Iterator[InstalledLibrary]:
-    """Yield the libraries that packages declare; of a package on the path twice, the first."""
+    """Yield the libraries that packages declare.
+
+    If a package is on the path twice, only the first one counts.
+    """
     seen: set[str] = set()
     for package in distributions():
         points = _entry_points(package)
@@ -158,7 +172,7 @@ def _declared() -> Iterator[InstalledLibrary]:
             for point in points:
                 problem = ""
                 if not LIBRARY_NAME.fullmatch(point.name):
-                    problem = f"{point.name[:60]!r} is no name of a library"
+                    problem = f"{point.name[:60]!r} cannot be the name of a library"
                 elif not re.fullmatch(r"[\w.]+\s*:\s*[\w.]+", point.value):
                     problem = f"its entry point {point.value[:60]!r} is not module:name"
                 yield InstalledLibrary(point.name, name, version, point.value, problem)
@@ -166,9 +180,9 @@ def _declared() -> Iterator[InstalledLibrary]:
 
 
 def _entry_points(package: Distribution) -> list[EntryPoint]:
-    """Return the libraries in the metadata of a package.
+    """Return the entry points of the libraries in a package.
 
-    The metadata of a package without a library is not parsed, so mistakes in it do not matter.
+    The metadata of a package without a library is not parsed, so mistakes in it have no effect.
     """
     try:
         if GROUP not in (package.read_text("entry_points.txt") or ""):
@@ -179,9 +193,9 @@ def _entry_points(package: Distribution) -> list[EntryPoint]:
 
 
 def _name_and_version(package: Distribution) -> tuple[str, str]:
-    """Return the name and the version of a package, as far as its metadata has them."""
+    """Return the name and the version of a package, with other words if the metadata has none."""
     try:
-        # Without metadata, both are None in some versions of Python.
+        # If the metadata has none, both are None in some versions of Python.
         name_and_version: tuple[object, object] = (
             package.metadata["Name"],
             package.metadata["Version"],
@@ -192,7 +206,10 @@ def _name_and_version(package: Distribution) -> tuple[str, str]:
 
 
 def _imported(library: InstalledLibrary) -> LibraryBase:
-    """Return a library after the import of its module; :class:`LibraryError` if that fails."""
+    """Import the module of a library, and return the library.
+
+    Raises :class:`LibraryError` if that fails, or if the entry point is not this library.
+    """
     module, _, path = library.target.partition(":")
     cause: BaseException | None = None
     fix = f"install another version of {library.package}, or report it to its authors"
@@ -215,7 +232,7 @@ def _imported(library: InstalledLibrary) -> LibraryBase:
 
 
 def _message(error: BaseException) -> str:
-    """Return the text of an exception after a colon, or nothing where it cannot be printed."""
+    """Return a colon and the text of an exception, or nothing if it cannot be printed."""
     try:
         return f": {error}"[:2_000]
     except Exception:

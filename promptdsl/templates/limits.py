@@ -1,4 +1,7 @@
-"""A folder of templates with its settings, and the limits of one rendering of a template."""
+"""A folder of templates with its settings, and the limits of one rendering of a template.
+
+:class:`Run` counts what one rendering makes, and compares it with the limits.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextvars import ContextVar
@@ -23,10 +26,11 @@ if TYPE_CHECKING:
 
 
 def check_name(name: object) -> str:
-    """Return the name of a template, checked: it cannot lead out of its folder.
+    """Return the name of a template, after a check that it cannot lead out of its folder.
 
-    Raises :class:`TemplateError` for a name with an empty part, ``.`` or ``..``, one that starts
-    with ``/``, and for a backslash, colon or null character in it.
+    Raises :class:`TemplateError` for a value that is not a string, for a name that begins with
+    ``/`` or has an empty part, ``.`` or ``..``, and for a name with a backslash, a colon or a null
+    character.
     """
     if not isinstance(name, str):
         raise TemplateError(
@@ -42,23 +46,23 @@ def check_name(name: object) -> str:
 
 
 def label(name: str | None) -> str:
-    """Return how an error names a template."""
+    """Return the words for a template in an error: ``template 'role.md.j2'``."""
     return "the template" if name is None else f"template {name!r}"
 
 
 SUFFIX = ".md.j2"
-"""The end of the name of a file that is a section of a library."""
+"""The end of the name of a template file that is a section of a library."""
 
 
 class WhiteSpace(NamedTuple):
-    """How Jinja treats the white space around ``{% ... %}``, and the last line end of a file."""
+    """Jinja's settings for the white space around ``{% ... %}``, and for the last line end."""
 
     trim_blocks: bool = True
     lstrip_blocks: bool = True
     keep_trailing_newline: bool = False
 
     def checked(self) -> Self:
-        """Return these settings; :class:`TemplateError` for one that is no boolean."""
+        """Return these settings; raises :class:`TemplateError` for one that is not a boolean."""
         for name, value in self._asdict().items():
             if not isinstance(value, bool):
                 problem = f"{name} is True or False, not {shown(value)}"
@@ -72,11 +76,11 @@ DEFAULT = WhiteSpace()
 
 @attrs.frozen
 class TemplateFolder:
-    """A folder of templates and how they are read.
+    """A folder of templates, and how they are read.
 
-    With ``reload`` each rendering checks whether a file changed; without it a file is looked up and
-    read once. ``library`` is the name of the library that the folder belongs to, ``version`` the
-    version of its package; both are ``None`` for a registered folder.
+    With ``reload`` each rendering checks whether a file changed. Without it a file is looked up and
+    read once. ``library`` is the name of the library that has the folder, and ``version`` is the
+    version of its package. Both are ``None`` for a registered folder.
     """
 
     folder: str
@@ -87,7 +91,7 @@ class TemplateFolder:
     files: "dict[str, TemplateFile]" = attrs.field(
         factory=dict[str, "TemplateFile"], init=False, eq=False, repr=False
     )
-    """The files that were looked up, by their names in the folder; none with ``reload``."""
+    """The files that were looked up, by their names in the folder; empty with ``reload``."""
 
     def __reduce__(self) -> tuple[object, ...]:
         fields = (self.folder, self.white_space, self.reload, self.library, self.version)
@@ -97,7 +101,7 @@ class TemplateFolder:
 class TemplateFile(NamedTuple):
     """A template file: its name, its path, its folder, and a stamp that changes with the file.
 
-    In a library the name is that of the section: ``support:refunds``.
+    In a library the name is the name of the section: ``support:refunds``.
     """
 
     name: str
@@ -111,35 +115,37 @@ class TemplateFile(NamedTuple):
 T = TypeVar("T")
 
 MAX_TEXT = 10_000_000
-"""The most characters of the output, and of any text that is made for it."""
+"""The maximum number of characters of the output, and of each text that is made for it."""
 MAX_WRITTEN = 100_000_000
-"""The most characters of all texts together that are made for the output."""
+"""The maximum number of characters of all texts that are made for the output."""
 MAX_PIECES = 2_000_000
-"""The most author texts and values; each counts again for every macro and block around it."""
+"""The maximum number of pieces. A piece counts again for each macro and block around it."""
 MAX_STEPS = 1_000_000
-"""The most turns of loops, calls, includes and items that filters read, together."""
+"""The maximum number of steps: turns of loops, calls, includes, and items that filters read."""
 MAX_DIGITS = 4_300
-"""The most digits of an integer: as many as Python writes (``sys.int_info``)."""
+"""The maximum number of digits of an integer: Python writes no more (``sys.int_info``)."""
 MAX_SOURCE = 1_000_000
-"""The most bytes of a template file, and characters of a template given as text."""
+"""The maximum number of bytes of a template file, and of characters of a template in code."""
 
 _CONTAINERS: tuple[type[Sized], ...] = (list, tuple, dict)
 
 
 StandIn: TypeAlias = Callable[[Mapping[str, object]], Any]  # Any: a ``RenderedTemplate``
-"""Writes what replaces a section that is included, from its variables."""
+"""A function that gets the variables of an included section, and returns what replaces it."""
 
 
 @attrs.define(eq=False)
 class Run:
     """The state of one rendering: its folders, what it has used so far, and its counts.
 
-    ``sections`` are the sections of libraries that were used, in the order of their first use.
-    ``tags`` are the tags in the sources of all templates that were used. ``stand_ins`` are
-    functions, by the qualified name of a section: each writes what replaces this section.
-    ``raised`` is the exception of such a function.
-
-    With ``none_is_empty`` nothing is written for ``None``; otherwise ``None`` is an error.
+    - ``none_is_empty``: whether ``None`` is written as an empty text; otherwise it is an error;
+    - ``stand_ins``: the functions that replace sections, by the qualified name of the section;
+    - ``modules``: the templates that were imported;
+    - ``template``: the compiled template that is rendered;
+    - ``sections``: the library sections that were used, in the order of their first use;
+    - ``tags``: the tags in the sources of all templates that were used;
+    - ``raised``: the exception of a function in ``stand_ins``;
+    - ``pieces``, ``steps``, ``characters``: the numbers that were made so far.
     """
 
     folders: "tuple[TemplateFolder, ...]"
@@ -152,40 +158,46 @@ class Run:
     raised: Exception | None = attrs.field(default=None, init=False)
     pieces: int = attrs.field(default=0, init=False)
     steps: int = attrs.field(default=0, init=False)
-    written: int = attrs.field(default=0, init=False)
+    characters: int = attrs.field(default=0, init=False)
 
     def step(self, count: int = 1) -> bool:
-        """Count steps; always true, so that it can be part of a condition."""
+        """Count steps, and return ``True``, so that the call can be part of a condition.
+
+        Raises :class:`TemplateError` if there are too many.
+        """
         self.steps += count
         check_limit(self.steps, MAX_STEPS, "steps in one rendering")
         return True
 
     def write(self, length: int, pieces: int = 0) -> None:
-        """Count the characters of a text that was made, and the pieces that were joined for it."""
+        """Count the characters of a text that was made, and the pieces that were joined for it.
+
+        Raises :class:`TemplateError` if the text is too long, or if all texts together are.
+        """
         check_length(length, pieces)
         self.pieces += pieces
-        self.written += length
+        self.characters += length
         check_limit(self.pieces, MAX_PIECES, "pieces put together in one rendering")
-        check_limit(self.written, MAX_WRITTEN, "characters written in one rendering")
+        check_limit(self.characters, MAX_WRITTEN, "characters written in one rendering")
 
 
 RUN: ContextVar[Run] = ContextVar("promptdsl_template_run")
 
 
 def check_limit(count: int, limit: int, unit: str) -> None:
-    """Raise :class:`TemplateError` for a count of some unit that goes over its limit."""
+    """Raise :class:`TemplateError` for a count of some unit that is above its limit."""
     if count > limit:
         raise TemplateError(f"it makes more than {limit:,} {unit}", fix="make it do less")
 
 
 def check_length(length: int, pieces: int = 0) -> None:
-    """Raise :class:`TemplateError` for a text that is too long, or of too many pieces."""
+    """Raise :class:`TemplateError` for a text that is too long, or that has too many pieces."""
     check_limit(length, MAX_TEXT, "characters of text")
     check_limit(pieces, MAX_PIECES, "pieces put together in one rendering")
 
 
 def check_count(count: int) -> None:
-    """Raise :class:`TemplateError` for a list that is too long to be made."""
+    """Raise :class:`TemplateError` for a list that would be too long."""
     check_limit(count, MAX_STEPS, "items in a list")
 
 
@@ -195,7 +207,10 @@ def check_bits(bits: int) -> None:
 
 
 def bounded(value: T) -> T:
-    """Return the result of an operation, which is counted and within the limits."""
+    """Count the result of an operation, and return it.
+
+    Raises :class:`TemplateError` if it is above a limit.
+    """
     if isinstance(value, str):
         RUN.get().write(len(value))
     elif isinstance(value, int | Fraction):
@@ -206,7 +221,7 @@ def bounded(value: T) -> T:
 
 
 def counted(items: Iterable[T]) -> Iterator[T]:
-    """Yield items, each of them a step."""
+    """Yield items, and count each of them as a step."""
     step = RUN.get().step
     for item in items:
         step()

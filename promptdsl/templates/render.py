@@ -1,7 +1,8 @@
-"""Rendering a template to pieces of author text and of values; errors name file and line.
+"""Renders a template to pieces of author text and of values; an error names its file and line.
 
-In this order: rendering, the texts of events, which are templates too, and facts about a template
-without running it: the variables it needs, the files it includes.
+Begin with :func:`rendered_template`. Then come the texts of events, which are templates, too
+(:func:`event_pieces`). Last come facts about a template that does not run: the variables that it
+needs, the files that it includes (:func:`template_facts`).
 """
 
 import os
@@ -54,15 +55,15 @@ from promptdsl.templates.sources import (
 )
 from promptdsl.templates.variables import check_variables
 
-# Rendering a template to pieces of author text and of values; errors name file and line.
+# Renders a template to pieces of author text and of values.
 
 
 class RenderedTemplate(NamedTuple):
-    """The pieces of a template, the compiled template, and the sections of libraries in it.
+    """The pieces of a rendered template, and what it used.
 
-    The template is ``None`` where other text replaces it. The sections are in the order of their
-    first use. ``tags`` are the tags in the sources of all templates that were used, in whichever
-    branches.
+    ``template`` is the compiled template, ``None`` if another text replaced it. ``sections`` are
+    the library sections in it, in the order of their first use. ``tags`` are the tags in the
+    sources of all templates that were used, also those in branches that did not run.
     """
 
     pieces: tuple[Piece, ...]
@@ -78,18 +79,19 @@ def rendered_template(
 ) -> RenderedTemplate:
     """Return the pieces of a template: author text as strings, values as :class:`Inserted`.
 
-    Nothing is encoded yet. The content of a variable stays a value in macros, blocks, filters and
-    operators. Only a string marked by ``trusted()`` that is output unchanged is author text.
-    Neighbouring author texts are joined, and empty pieces are left out. ``stand_ins`` write what
-    replaces a section that it includes; their errors are raised unchanged.
+    Values are not encoded yet. The content of a variable stays a value in macros, blocks, filters
+    and operators; only a string marked by ``trusted()`` is author text, if it is output unchanged.
+    Neighbouring author texts are joined, and empty pieces are left out. ``stand_ins`` are
+    functions, by the name of a section that the template may include: they return what replaces
+    the section. Their errors are raised unchanged.
 
     Raises :class:`TemplateError`, with the name and line of the template, for a template that is
-    missing or wrong, asks for an undefined name, outputs a value that is no text, or exceeds a
-    limit. Raises :class:`ContentError` for variables that are no plain data.
+    missing or has a mistake, for an undefined name, for a value that is not text, and for too much
+    output or work. Raises :class:`ContentError` for variables that are not plain data.
     """
     folders = (*Registration.active, shipped_folder())
     if template.kind == "path":
-        # The templates that a file includes are looked up in its own folder first.
+        # A template that the file includes is looked up in the folder of the file first.
         own_folder = os.path.realpath(os.path.dirname(template.value))
         folders = (TemplateFolder(own_folder, reload=True), *folders)
     elif template.folder is not None:
@@ -108,7 +110,7 @@ def rendered_template(
 
 
 def check_template(file: TemplateFile) -> None:
-    """Raise :class:`TemplateError`, with its name and line, for a template with wrong syntax."""
+    """Raise :class:`TemplateError`, with name and line, for a template with a syntax error."""
     try:
         compiled_at(file)
     except Exception as error:
@@ -118,14 +120,18 @@ def check_template(file: TemplateFile) -> None:
 def run_template(
     source: TemplateFile | TemplateSource, variables: Mapping[str, object], run: Run
 ) -> Rope:
-    """Return the output of a template; each failure is an error with its name and line."""
+    """Return the output of a template.
+
+    Any failure raises :class:`TemplateError` with the name and line of the template. Only an error
+    of a function in ``stand_ins`` is raised unchanged.
+    """
     token = RUN.set(run)
     compiled = None
     try:
         compiled = used(compiled_at(source))
         run.template = compiled
-        if compiled.front is not None and not run.none_is_empty:
-            variables = compiled.front.checked(variables)
+        if compiled.front_matter is not None and not run.none_is_empty:
+            variables = compiled.front_matter.checked(variables)
         return sandbox().run(compiled, variables)
     except Exception as error:
         if error is run.raised:
@@ -138,7 +144,7 @@ def run_template(
 def template_error(
     error: Exception, variables: Mapping[str, object], template: Template | None
 ) -> TemplateError:
-    """Return the error for an exception, with the name and line of the template it came from."""
+    """Return the error for an exception, with the name and line of the template that raised it."""
     match error:
         case PromptError():
             problem, fix = error.what, error.fix
@@ -149,7 +155,7 @@ def template_error(
         case UndefinedName():
             problem, fix = str(error.message), _undefined_fix(error, variables)
         case TemplatesNotFound():
-            problem = f"no folder has any of the templates {error.templates!r:.200}"
+            problem = f"no folder has one of the templates {error.templates!r:.200}"
             fix = "check their names"
         case TemplateNotFound():
             folders = getattr(error, "folders", RUN.get().folders)
@@ -173,22 +179,22 @@ def template_error(
 
 def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str:
     name, container = error.name, error.container
-    look_first = "check it before: {% if value is defined %}"
+    look_first = "check first whether it is defined: {% if value is defined %}"
     if not isinstance(name, str):
         return look_first
     if container is None:
         if name in variables:
             return "it is not defined there: import the template with context, or pass the variable"
         if not variables:
-            return f"no variables were given: write Template(..., {name}=...)"
+            return f"no variables were passed: write Template(..., {name}=...)"
         return other_name(name, variables)
     if is_mapping(container):
-        # Data may have any number of keys.
-        known = [key for key in islice(container, 100) if isinstance(key, str)]
+        # A mapping may have any number of keys, so only the first ones are compared.
+        names = [key for key in islice(container, 100) if isinstance(key, str)]
     else:
         is_safe = sandbox().is_safe_attribute
-        known = [name for name in dir(container) if is_safe(container, name, None)]
-    return nearest(name, known) if known else look_first
+        names = [name for name in dir(container) if is_safe(container, name, None)]
+    return nearest(name, names) if names else look_first
 
 
 def _origin(error: Exception) -> tuple[str | None, int, str | None] | None:
@@ -207,7 +213,7 @@ def _origin(error: Exception) -> tuple[str | None, int, str | None] | None:
     return template.name, template.get_corresponding_lineno(line), getattr(template, "path", "")
 
 
-# The texts of events, from the templates of a user or those that come with promptdsl.
+# The texts of events, from templates of a user or from those that come with promptdsl.
 
 _KIND = re.compile("[A-Za-z0-9_]+")
 
@@ -215,10 +221,13 @@ _KIND = re.compile("[A-Za-z0-9_]+")
 def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
     """Return the pieces of an event's text: a line that describes it, then a line for each detail.
 
-    ``kind`` is the type of the event block. ``fields`` has every field of the template of that
-    type: an encoded text of one line, or ``None``, for which nothing is written. ``details`` has
-    pairs of such texts. Nothing is encoded here. Values with a label stay :class:`Labelled`. A
-    template ``events/{kind}.md.j2`` in a registered folder replaces the one of promptdsl.
+    ``kind`` is the type of the event block. ``fields`` has every field of the template of this
+    type: an encoded text of one line, or ``None``, for which nothing is written. The field
+    ``details`` has pairs of such texts. Nothing is encoded here. Values with a label stay
+    :class:`Labelled`. A template ``events/{kind}.md.j2`` in a registered folder replaces that of
+    promptdsl.
+
+    Raises :class:`TemplateError` for an unknown kind, a missing field, and a mistake in a template.
     """
     folders = Registration.active
     if folders and _KIND.fullmatch(kind):
@@ -233,13 +242,16 @@ def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
     except UndefinedError as error:
         raise TemplateError(
             f"the template of {kind!r} events needs a missing field: {error.message}",
-            fix="give every field that it uses, with None for an absent one",
+            fix="pass each field that it uses, and None for a field without a value",
         ) from error
 
 
 @cache
 def _shipped_template(kind: str) -> Template:
-    """Return a template that comes with promptdsl, which needs no limits."""
+    """Return the template of an event that comes with promptdsl; it runs without limits.
+
+    Raises :class:`TemplateError` for an unknown kind.
+    """
 
     class EventTemplates(Environment):
         """The environment of the templates of promptdsl, whose fields are already encoded."""
@@ -247,18 +259,18 @@ def _shipped_template(kind: str) -> Template:
         code_generator_class = PieceCode
         put = staticmethod(_output)
 
-    # The kind is compared with the names of files and never becomes a path.
+    # The kind is only compared with the names of files, so it cannot be another path.
     root = shipped_folder()
     file = find(f"events/{kind}{SUFFIX}", (root,)) if kind in _kinds(root) else None
     if file is None:
-        known = {name for folder in (*Registration.active, root) for name in _kinds(folder)}
-        raise TemplateError(f"there is no template of {kind!r} events", fix=nearest(kind, known))
+        kinds = {name for folder in (*Registration.active, root) for name in _kinds(folder)}
+        raise TemplateError(f"there is no template of {kind!r} events", fix=nearest(kind, kinds))
     environment = EventTemplates(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(read_template(file)[0])
 
 
 def _output(value: object, _: str | None = None) -> str:
-    """Return the output of ``{{ value }}``; that of an absent field is empty."""
+    """Return the output of ``{{ value }}``, an empty text for ``None``."""
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
@@ -274,15 +286,15 @@ def _kinds(folder: TemplateFolder) -> list[str]:
     return [file.name.removesuffix(SUFFIX) for file in files]
 
 
-# Facts about a template without running it: the variables it needs, the files it includes.
+# Facts about a template that does not run: the variables that it needs, the files it includes.
 
 
 class TemplateFacts(NamedTuple):
-    """The names in a template, with their lines.
+    """The names that a template uses, with their lines.
 
-    ``required`` are the variables without which it fails. ``used`` are all that it may use, or
-    ``None`` where another template may use its variables. ``includes`` are the names of other
-    templates. ``inputs`` are ``None`` without front matter.
+    ``required`` are the variables without which it fails. ``used`` are all variables that it may
+    use; ``None`` if another template may use its variables, too. ``includes`` are the names of
+    templates that it needs. ``inputs`` are those of its front matter, ``None`` without them.
     """
 
     required: Mapping[str, int]
@@ -292,7 +304,7 @@ class TemplateFacts(NamedTuple):
 
 
 class WrongTemplate(NamedTuple):
-    """Why a template cannot be read, and its line; 0 where that is not known."""
+    """Why a template cannot be used, and the line of the mistake; 0 if the line is not known."""
 
     problem: TemplateError
     line: int
@@ -301,9 +313,9 @@ class WrongTemplate(NamedTuple):
 def template_facts(text: str, name: str | None = None) -> TemplateFacts | WrongTemplate:
     """Return the facts of a template, or why it cannot be used."""
     try:
-        front, body = split(text, name)
-        tree = checked_tree(sandbox(), body, name, front.lines if front else 0)
-        inputs = None if front is None else front.inputs
+        front_matter, body = split(text, name)
+        tree = checked_tree(sandbox(), body, name, front_matter.lines if front_matter else 0)
+        inputs = None if front_matter is None else front_matter.inputs
         if inputs is not None:
             check_names(tree, [declared.name for declared in inputs], name)
     except Exception as error:

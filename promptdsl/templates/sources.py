@@ -1,4 +1,8 @@
-"""Where a template comes from: a folder, a name, a path, or its own text."""
+"""The source of a template: a name in a folder, a path, or its text.
+
+Texts for ``str.format`` and the folders come first, then :class:`TemplateSource`, which is what a
+``Template`` keeps.
+"""
 
 import os
 import re
@@ -31,30 +35,30 @@ from promptdsl.templates.limits import (
 # Texts for ``str.format`` as templates: their fields are the names of variables.
 
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-"""Two braces that stand for one, a field, or a single brace."""
+"""Two braces that are written for one brace, a field, or a single brace."""
 _ADVICE = (
     (r"\{\s*\d*\s*[}!:]", "name the field: {name}, and write name=... after the text"),
     (r"\{(\w+)[.[]", r"take the part of \1 in Python, and give it a name: {name}"),
     (r"\{(\w+)[!:]", r"format \1 in Python and write {\1}; for braces in the text write {{ and }}"),
     ("", "write a field as {name}, and braces in the text as {{ and }}"),
 )
-"""The advice for braces that are neither a field nor text: the first pattern that matches."""
+"""The advice for braces that are neither a field nor text, by the first pattern that matches."""
 
 
 def format_parts(text: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the parts of a text: its own text, and the name of the field after it, if any.
+    """Yield the parts of a text for ``str.format``: a text, and the name of the field after it.
 
-    Raises :class:`TemplateError`, with the line in the text, for a single brace, and for a field
-    that is more than a name.
+    The last part has no field. Raises :class:`TemplateError`, with the line in the text, for a
+    single brace, and for a field that is not only a name.
     """
     start = 0
     for match in _BRACES.finditer(text):
-        written, braces, name = text[start : match.start()], match[0], match[1]
+        text_before, braces, name = text[start : match.start()], match[0], match[1]
         start = match.end()
         if braces in ("{{", "}}"):
-            yield written + braces[0], None
+            yield text_before + braces[0], None
         elif name is not None and name.isidentifier():
-            yield written, name
+            yield text_before, name
         else:
             line = text.count("\n", 0, match.start()) + 1
             problem = f"{braces!r:.60} is not a field" if len(braces) > 1 else f"a single {braces}"
@@ -79,7 +83,8 @@ def shipped_folder() -> "TemplateFolder":
 def templates_root() -> Path:
     """Return the folder of the templates of promptdsl.
 
-    It is in an installed package; in a checkout it is next to the package.
+    It is in the installed package, and in a checkout next to the package. Raises
+    :class:`TemplateError` if there is no such folder.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "templates" / "starter", package.parent / "templates"):
@@ -93,10 +98,10 @@ def templates_root() -> Path:
 
 @attrs.frozen(eq=False)
 class Registration:
-    """A registered folder; as a context manager it is registered until the end of the block."""
+    """A registered folder. If it is used in ``with``, the end of the block removes it."""
 
     active: ClassVar[tuple[TemplateFolder, ...]] = ()
-    """The registered folders, in the order they are searched."""
+    """The registered folders, in the order in which they are searched."""
 
     folder: str
     _before: tuple[TemplateFolder, ...]
@@ -111,8 +116,8 @@ class Registration:
             if active is self._after:
                 Registration.active = self._before
             elif all(folder.folder != self.folder for folder in self._before):
-                others = (folder for folder in active if folder.folder != self.folder)
-                Registration.active = tuple(others)
+                remaining = (folder for folder in active if folder.folder != self.folder)
+                Registration.active = tuple(remaining)
 
 
 @public_api
@@ -126,19 +131,25 @@ def register_templates(
 ) -> Registration:
     """Search for templates in ``folder`` first, before the folders that were registered earlier.
 
-    The folder stays registered until the process ends, or until the end of a ``with`` block, which
-    gives the folder as a ``Path``. A folder that is registered again moves to the front. A template
-    replaces the one of promptdsl with the same name, such as ``events/user_action.md.j2``, the text
-    of an event.
+    The folder stays registered until the process ends. In ``with`` it stays registered until the
+    end of the block, and ``as`` gives its path. A folder that is registered again moves to the
+    front. A template replaces the template of promptdsl that has the same name, such as
+    ``events/user_action.md.j2``, the text of an event.
 
-    A file is read once; with ``reload`` each rendering checks whether it changed. ``trim_blocks``
-    leaves out the line end after a ``{% ... %}``, ``lstrip_blocks`` the blanks before it on its
-    line. ``keep_trailing_newline`` keeps the line end at the end of a file. In Jinja itself all
-    three are off, so a folder of another project may need that. A file is read with the settings of
-    its own folder, also where a template of another folder includes it.
+    - ``reload``: with ``True`` each rendering checks whether a file changed; with ``False``
+      (default) a file is read once;
+    - ``trim_blocks``: whether the line end after a ``{% ... %}`` is left out, ``True`` by default;
+    - ``lstrip_blocks``: whether the blanks before a ``{% ... %}`` on its line are left out,
+      ``True`` by default;
+    - ``keep_trailing_newline``: whether the line end at the end of a file is kept, ``False`` by
+      default.
 
-    Raises :class:`TemplateError` when there is no such folder, and for a setting of Jinja that is
-    no boolean.
+    Jinja's own default is ``False`` for the last three, so a folder of another project may need
+    ``False``. A file is read with the settings of its own folder, even if a template of another
+    folder includes it.
+
+    Raises :class:`TemplateError` if there is no such folder, and for a setting of Jinja that is not
+    a boolean.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -150,10 +161,10 @@ def register_templates(
     """
     real = _resolved_folder(folder)
     white_space = WhiteSpace(trim_blocks, lstrip_blocks, keep_trailing_newline).checked()
-    made = TemplateFolder(real, white_space, bool(reload))
+    registered = TemplateFolder(real, white_space, bool(reload))
     with _CHANGING:
         before = Registration.active
-        after = (made, *(other for other in before if other.folder != real))
+        after = (registered, *(other for other in before if other.folder != real))
         Registration.active = after
     return Registration(real, before, after)
 
@@ -174,7 +185,11 @@ def _resolved_folder(folder: str | os.PathLike[str]) -> str:
 
 
 def find(name: object, folders: tuple[TemplateFolder, ...]) -> TemplateFile | None:
-    """Return the first file of a name, ``None`` when no folder has one."""
+    """Return the first file with this name, ``None`` if no folder has it.
+
+    Raises :class:`TemplateError` for a name that leads out of a folder, and for a file that cannot
+    be read.
+    """
     checked = check_name(name)
     for folder in folders:
         file = folder.files.get(checked)
@@ -183,10 +198,10 @@ def find(name: object, folders: tuple[TemplateFolder, ...]) -> TemplateFile | No
         path = f"{folder.folder}/{checked}"
         stamp = _stamp(path, checked)
         if stamp is not None:
-            shown = (
+            full_name = (
                 f"{folder.library}:{checked.removesuffix(SUFFIX)}" if folder.library else checked
             )
-            file = TemplateFile(shown, path, folder, stamp)
+            file = TemplateFile(full_name, path, folder, stamp)
             if not folder.reload:
                 folder.files[checked] = file
             return file
@@ -197,12 +212,12 @@ def find_section(name: str) -> TemplateFile | None:
     """Return the file of a section of an installed library, ``None`` if it has no such template.
 
     Raises :class:`LibraryError` for a library that cannot be used, and :class:`TemplateError` for
-    a name that could be a path, or that of a private file.
+    a name that could be a path, or that belongs to a private file.
     """
     from promptdsl.templates.installed import load_library
 
     library, _, section = name.partition(":")
-    if any(part.startswith("_") for part in check_name(section).split("/")):
+    if any(segment.startswith("_") for segment in check_name(section).split("/")):
         raise TemplateError(
             f"{name[:60]!r} is a private file of its library", fix="include one of its sections"
         )
@@ -211,7 +226,7 @@ def find_section(name: str) -> TemplateFile | None:
 
 
 def file_at(path: str) -> TemplateFile:
-    """Return the template file at a path in code; :class:`TemplateError` for no regular file."""
+    """Return the template file at a path in code, or raise :class:`TemplateError`."""
     stamp = _stamp(path, path)
     if stamp is None:
         raise TemplateError(f"there is no template file {path!r}", fix="check the path")
@@ -219,7 +234,10 @@ def file_at(path: str) -> TemplateFile:
 
 
 def _stamp(path: str, name: str) -> tuple[int, ...] | None:
-    """Return the stamp of a file, which changes when the file does, or ``None`` for no file."""
+    """Return the stamp of a file, which changes when the file does, ``None`` if it is missing.
+
+    Raises :class:`TemplateError` for a file that cannot be read, and for a folder.
+    """
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -238,8 +256,8 @@ def _unreadable(name: str, reason: object) -> TemplateError:
 def read_template(file: TemplateFile) -> tuple[str, str]:
     """Return the text of a template file, and the SHA-256 of its bytes, in hexadecimal digits.
 
-    Raises :class:`TemplateError` for a file outside of its folder, links resolved, one of more than
-    a million bytes, one that cannot be read and one that is not UTF-8.
+    Raises :class:`TemplateError` for a link that leads out of its folder, for a file of more than a
+    million bytes, for a file that cannot be read, and for a file that is not UTF-8.
     """
     from hashlib import sha256
 
@@ -250,13 +268,13 @@ def read_template(file: TemplateFile) -> tuple[str, str]:
         if not Path(os.path.realpath(file.path)).is_relative_to(os.path.realpath(folder)):
             raise TemplateError(
                 f"{label(file.name)} is a link that leads out of {folder!r}",
-                fix="put the file itself there, or register the folder it is in",
+                fix="put the file itself there, or register the folder of the file",
             )
     check_limit(file.stamp[1], MAX_SOURCE, f"bytes in {label(file.name)}")
     try:
         data = read_file(file.path, limit=MAX_SOURCE, roots=roots)
         digest = sha256(data).hexdigest()
-        if file.folder is not shipped_folder():  # they change with the version alone
+        if file.folder is not shipped_folder():  # its files change only with the version
             note_file(file.path, digest)
         return data.decode("utf-8-sig"), digest
     except MediaError as error:
@@ -266,45 +284,45 @@ def read_template(file: TemplateFile) -> tuple[str, str]:
 
 
 def missing_template(name: str, folders: tuple[TemplateFolder, ...]) -> TemplateError:
-    """Return the error for a template that no folder has; it suggests a similar name."""
-    known: set[str] = set()
+    """Return the error for a template that no folder has, with a similar name if there is one."""
+    names: set[str] = set()
     for folder in folders:
-        # Of the templates of promptdsl itself, only those of events can be named in a prompt.
+        # A prompt can name only those templates of promptdsl that are for events.
         top = "events" if folder is shipped_folder() else ""
-        names = (
+        in_folder = (
             Path(where, file).relative_to(folder.folder).as_posix()
             for where, _, files in os.walk(os.path.join(folder.folder, top))
             for file in files
         )
-        known.update(islice(names, 1_000))  # a folder may have any number
-    fix = nearest(name, known) if folders and folders[0].library else _template_fix(name, known)
+        names.update(islice(in_folder, 1_000))  # a folder may have any number
+    fix = nearest(name, names) if folders and folders[0].library else _template_fix(name, names)
     return TemplateError(f"there is no {label(name)}", fix=fix)
 
 
-def _template_fix(name: str, known: set[str]) -> str:
+def _template_fix(name: str, names: set[str]) -> str:
     """Return the advice for the name of a template that no folder has."""
     if {"{", "\n", " "} & {*name}:
-        return "for a text write Template.from_string(text)"
+        return "for the text of a template write Template.from_string(text)"
     if ":" in name:
-        return f"its library has these sections: promptdsl list {name.partition(':')[0]}"
+        return f"list the sections of its library: promptdsl list {name.partition(':')[0]}"
     if os.path.isfile(name):
         return f"for a file write Template(Path({name!r}))"
     if not Registration.active:
-        return "register the folder that it is in: register_templates(folder)"
-    return nearest(name, known)
+        return "register its folder first: register_templates(folder)"
+    return nearest(name, names)
 
 
-# The source of a template: its name, its path, or its own text.
+# The source of a template: a name in a folder, a path, or its text.
 
 
 @attrs.frozen
 class TemplateSource:
-    """The source of a template; hashable, comparable, and equal after a pickle.
+    """The source of a template. It can be hashed and compared, also after pickling.
 
     ``value`` depends on ``kind``: a name in a registered folder, the path of a file, or the text of
-    the template. What a file includes is looked up in its folder first. ``folder`` is the folder of
-    a library: a name is looked up only there. A text has its own ``white_space``. With
-    ``is_format`` it is a text for ``str.format``, and not for Jinja.
+    the template. Templates that a file includes are looked up in its folder first. ``folder`` is
+    the folder of a library; then the name is looked up only there. ``white_space`` are the settings
+    of a text. With ``is_format`` it is a text for ``str.format``, and not for Jinja.
     """
 
     kind: Literal["name", "path", "text"]
@@ -317,14 +335,16 @@ class TemplateSource:
     def keeps_ends(self) -> bool:
         """Whether the line ends at both ends of the text are sent, and its indentation is kept.
 
-        So it is for a file, for a text for ``str.format``, and where ``keep_trailing_newline`` is
-        set.
+        It is true for a file, for a text for ``str.format``, and with ``keep_trailing_newline``.
         """
         return self.kind != "text" or self.is_format or self.white_space.keep_trailing_newline
 
     @classmethod
     def of(cls, template: str | os.PathLike[str]) -> Self:
-        """Return the source of a name (a string) or a path (such as a ``pathlib.Path``)."""
+        """Return the source of a name (a string) or a path (such as a ``pathlib.Path``).
+
+        Raises :class:`TemplateError` for any other value.
+        """
         if isinstance(template, str):
             return cls("name", check_name(exact(template)))
         path = os.fspath(template) if isinstance(template, os.PathLike) else None  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -339,7 +359,11 @@ class TemplateSource:
     def from_text(
         cls, text: object, white_space: WhiteSpace = DEFAULT, *, is_format: bool = False
     ) -> Self:
-        """Return the source of a template that is given as text."""
+        """Return the source of a template that is a text.
+
+        Raises :class:`TemplateError` for a value that is not a string, and for a text that is too
+        long.
+        """
         if not isinstance(text, str):
             raise TemplateError(
                 f"the text of a template is a string, not {type(text).__name__}",
@@ -359,7 +383,7 @@ _ONLY_INSIDE = {
 def other_name(name: str, variables: Mapping[str, object]) -> str:
     """Return the advice for a name that is undefined, although there are variables.
 
-    The misspelt name may be that in the template, or that in the call, so the advice has both.
+    Either the name in the template is misspelt, or the name in the call. So the advice has both.
     """
     if name in _ONLY_INSIDE:
         return _ONLY_INSIDE[name]
@@ -370,9 +394,13 @@ def other_name(name: str, variables: Mapping[str, object]) -> str:
 
 
 def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the variables of a template given as text, checked against its front matter or fields.
+    """Check the variables of a template that is a text, and return them with the defaults.
 
-    Those of another template are returned unchanged: they are checked when it is rendered.
+    They are compared with its front matter, or with its fields. The variables of other templates
+    are returned unchanged, because they are checked when the template is rendered.
+
+    Raises :class:`TemplateError` for a missing or wrong variable, and for one with the name of a
+    setting.
     """
     for name in WhiteSpace._fields:
         if name in variables:
@@ -390,5 +418,5 @@ def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Map
         return variables
     from promptdsl.templates.front_matter import split
 
-    front, _ = split(source.value, None)
-    return variables if front is None else front.checked(variables)
+    front_matter, _ = split(source.value, None)
+    return variables if front_matter is None else front_matter.checked(variables)

@@ -1,4 +1,4 @@
-"""The variables of a template: plain data, copied when the component ``Template`` is made."""
+"""The variables of a template: plain data, which is copied when a ``Template`` is made."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,20 +17,22 @@ from promptdsl.foundation.frozen import Around, Fields, FrozenDict, plain
 
 
 class _Checked(FrozenDict):
-    """Variables that were checked; after a pickle they are checked again."""
+    """Variables that were checked. After pickling they are checked again."""
 
     __slots__ = ()
 
 
 def check_variables(
-    variables: Mapping[str, object], known: Callable[[object], object] | None = None
+    variables: Mapping[str, object], convert: Callable[[object], object] | None = None
 ) -> Mapping[str, object]:
     """Return the variables of a template as a frozen copy of plain data.
 
-    Plain are strings, numbers, booleans, ``None``, dates and times, ``UUID``, and mappings with
-    string keys, lists and tuples of these, at any depth. An instance of a dataclass or an attrs
-    class is the mapping of its fields. Checked variables are returned unchanged. ``known`` returns
-    the data for an object of another kind, or ``None``.
+    Plain data are strings, numbers, booleans, ``None``, dates and times, ``UUID``, and mappings
+    with string keys, lists and tuples of these, at any depth. An instance of a dataclass or an
+    attrs class becomes a mapping of its fields. Variables that were checked before are returned
+    unchanged. ``convert`` returns the data for an object of another type, or ``None``.
+
+    Raises :class:`ContentError` for any other data.
     """
     if isinstance(variables, _Checked):
         return variables
@@ -40,60 +42,66 @@ def check_variables(
             fix='write vars={"name": value}',
         )
     try:
-        copied = plain(variables, "vars", partial(_plain_leaf, known))
+        copied = plain(variables, "vars", partial(_plain_leaf, convert))
     except DataError as error:
         raise ContentError(error.what, fix=error.fix) from None
     checked = _Checked()
-    # A frozen dictionary refuses every change through its own methods.
+    # A frozen dictionary refuses changes through its own methods, so those of ``dict`` are used.
     dict[str, object].update(checked, copied)
     return checked
 
 
 def _plain_leaf(
-    known: Callable[[object], object] | None, item: object, around: Around, key: object
+    convert: Callable[[object], object] | None, item: object, enclosing: Around, key: object
 ) -> object:
-    """Return a single value as an object of a plain type, without the code of a subclass."""
+    """Return one value as an object of a plain type: no code of a subclass is kept or run.
+
+    Raises :class:`ContentError`, with the path of the value, for an object that is not data.
+    """
     if item is None or isinstance(item, bool | Trusted | Label):
         return item
     for kind, exactly in _KINDS:
         if isinstance(item, kind):
             return exactly(item)
-    data = known(item) if known else None
+    data = convert(item) if convert else None
     if data is not None:
         return data
     if (fields := _fields_of(item)) is not None:
         return fields
-    path = ".".join(str(part)[:60] for part in [*around.values(), key][-6:])
+    path = ".".join(str(key_or_index)[:60] for key_or_index in [*enclosing.values(), key][-6:])
     from promptdsl.foundation.remedies import json_remedy
 
-    fix = "give what the template needs of it: a string, a number, a list, a dictionary"
-    problem = f"{path} is a live object, not plain data: {type(item).__name__}"
+    fix = "pass the data in it that the template needs: strings, numbers, lists, dictionaries"
+    problem = f"{path} is an object, not plain data: {type(item).__name__}"
     raise ContentError(problem, fix=json_remedy(item, fix))
 
 
 def _fields_of(item: object) -> Fields | None:
-    """Return the fields of a dataclass or attrs object that are set, without running its code."""
+    """Return the fields that are set in a dataclass or attrs object, without running its code.
+
+    Returns ``None`` for any other object.
+    """
     kind: Any = type(item)  # Any: a class of either library
-    known = getattr(kind, "__attrs_attrs__", None)
-    if known is None and hasattr(kind, "__dataclass_fields__"):
+    declared_fields = getattr(kind, "__attrs_attrs__", None)
+    if declared_fields is None and hasattr(kind, "__dataclass_fields__"):
         from dataclasses import fields
 
-        known = fields(kind)
+        declared_fields = fields(kind)
     values = Fields()
-    for name in (field.name for field in known or ()):
+    for name in (field.name for field in declared_fields or ()):
         containers = (vars(base) for base in type.mro(type(item)))
         declared: object = next((members[name] for members in containers if name in members), None)
         is_code = hasattr(type(declared), "__get__") and type(declared) is not MemberDescriptorType
         with suppress(AttributeError):
-            # A property or a method with the name of a field is refused.
+            # A property or a method with the name of a field stays one, and is refused later.
             values[name] = declared if is_code else object.__getattribute__(item, name)
-    return None if known is None else values
+    return None if declared_fields is None else values
 
 
 def _plain_clock(kind: Any, value: Any) -> object:  # Any: ``datetime`` or ``time``, and one of it
     if type(value) is kind and value.tzinfo is None:
         return value
-    # The offset stays and the time zone, which is an object with code of its own, does not.
+    # The offset is kept. The time zone is not, because it is an object that may run code.
     return kind.fromisoformat(kind.isoformat(value))
 
 

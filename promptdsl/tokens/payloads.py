@@ -57,7 +57,7 @@ def object_at(value: WireObject, *keys: str) -> WireObject:
     return item if isinstance(item, Mapping) else _NO_OBJECT
 
 
-MARKS = frozenset(of_all(lambda wire: (wire.mark,) if wire.mark else ()))
+MARKS = frozenset(of_all(lambda wire: (wire.cache_mark_key,) if wire.cache_mark_key else ()))
 """The keys of cache marks."""
 
 SILENT = frozenset({"type", *MARKS, *of_all(lambda wire: wire.silent)})
@@ -485,7 +485,7 @@ class Tally:
         return self.fixed + sum(self.entries)
 
 
-ENTRY_KEYS = of_all(lambda wire: (wire.entries,))
+ENTRY_KEYS = of_all(lambda wire: (wire.messages_key,))
 """The keys that entries may have in a payload: messages, items or turns."""
 SYSTEM_PATHS = tuple(filter(None, of_all(lambda wire: (wire.system,))))
 TOOL_PATHS = of_all(lambda wire: (wire.tools,))

@@ -1,8 +1,9 @@
-"""The mask of a node: an integer whose bits are the kind of the node and of the nodes below it.
+"""The mask of a node: an integer whose bits say what the node is, and which nodes are below it.
 
 A mask has two halves. The **surface** bits describe the node itself: a turn, a section, text. The
-**deep** bits describe the node and all nodes below it: media, tool calls, cache marks. One ``&``
-is enough to know whether a child is allowed, or whether a pass has work to do:
+**deep** bits describe the node and all nodes below it: media, tool calls, cache marks. So one ``&``
+is enough to know whether a child is allowed, or whether a pass has work to do. The call has both
+bits of ``CALL``, the prompt around it only the deep bit:
 
 >>> from promptdsl import Assistant, Timeline, ToolUse
 >>> call = ToolUse("look", {}, id="a")
@@ -12,15 +13,17 @@ is enough to know whether a child is allowed, or whether a pass has work to do:
 >>> bool(prompt._mask & CALL), bool(prompt._mask & CALL << SHIFT)
 (False, True)
 
-The other bits are the state of a component before it is frozen. A mask has at most 30 bits,
+Four other bits are the state of a component before it is frozen. A mask has at most 30 bits,
 because CPython is fastest with integers of up to 30 bits.
 """
 
-# The surface bits. Each of the first six also has a deep bit: the same bit, shifted by SHIFT.
+# The surface bits. The first six also have a deep bit: the same bit, shifted by SHIFT.
 MEDIA = 1 << 0
+"""An attachment."""
 CALL = 1 << 1
 """A tool call or reasoning, only in an assistant turn."""
 RESULT = 1 << 2
+"""A tool result."""
 EVENT = 1 << 3
 """An event turn."""
 REQUEST = 1 << 4
@@ -28,7 +31,9 @@ REQUEST = 1 << 4
 DEVELOPER = 1 << 5
 """A developer turn, or a recorded conversation that is a single instruction."""
 TURN = 1 << 6
+"""A turn."""
 SECTION = 1 << 7
+"""A section."""
 TEXT = 1 << 8
 """Text, or a part that becomes text."""
 ITEM = 1 << 9
@@ -55,19 +60,20 @@ RECORDED = 1 << 21
 TOOL = 1 << 22
 """... a tool or an output schema."""
 OPAQUE = 1 << 23
-"""... opaque to a fast render, so passes look at it.
+"""... a node that the passes have to look at.
 
-It is a fragment, a note, a lazy or a template, or it is empty, or it is a text with a hint."""
+It is a fragment, a note, a lazy or a template. Or it is empty, or it is a text with a hint. Without
+such a node a render is faster."""
 AUDIENCE = 1 << 24
-"""... for a single audience."""
+"""... a node for one audience only."""
 CACHE = 1 << 25
-"""... marked for caching."""
+"""... a node with a cache mark."""
 
 DEEP = LIFTED << SHIFT | RECORDED | TOOL | OPAQUE | AUDIENCE | CACHE
 
-# The state of a component.
+# The state of a component before it is frozen.
 PLACED = 1 << 26
-"""It was written in an open block."""
+"""It joined the open block."""
 OPEN = 1 << 27
 """Its ``with`` block was opened. The bit stays if an error ended the block."""
 CLOSED = 1 << 28
@@ -75,20 +81,26 @@ CLOSED = 1 << 28
 UNWRITTEN = 1 << 29
 """It is empty: it has no arguments, and nothing was written in its block."""
 
-# All 30 bits are used, so some states are two bits together. They are not ambiguous: a block that
-# ended without an error has no bit OPEN, and a text has no block, so CLOSED marks its hint.
+# All 30 bits are used, so some states are two bits together. No state has two meanings: a block
+# that ended without an error has no bit OPEN. A text has no block, so for a text CLOSED means a
+# hint.
 FAILED = OPEN | CLOSED
 """An error ended its block."""
 HINTED = UNWRITTEN | CLOSED
 """A hint reports it: its block is empty, or two sentences of its text touch.
 
-Such a node has the bit OPAQUE, too."""
+The node also has the bit OPAQUE."""
 PLACED_OR_OPEN = PLACED | OPEN
-"""It is in an open block, or its own block is open: its arguments may still move."""
+"""It joined an open block, or its own block is open: a component around it may still take it."""
 COMPACTED = RECORDED | ITEM
-"""A run of recorded messages that contains a provider's compaction: a run is never an item."""
+"""A run of recorded messages that contains a provider's compaction.
+
+The two bits have no other meaning together, because a run is never an item."""
 
 
 def bits(surface: int, below: int = 0) -> int:
-    """Return the mask of a node, made of its surface bits and the masks of its children."""
+    """Return the mask of a node: its surface bits, their deep bits, and the deep bits of children.
+
+    ``below`` is the bits of its children.
+    """
     return surface | (surface & LIFTED) << SHIFT | below & DEEP

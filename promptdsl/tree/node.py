@@ -1,6 +1,8 @@
 """The node: a frozen part of a tree that knows its source line.
 
-The words that several nodes write in an outline come first.
+Read :class:`Options` and :class:`Node` first, then :func:`node_class` and :func:`make`, which
+define and make nodes. Words for outlines come before them; comparing, printing and saving come
+last.
 """
 
 import json
@@ -32,27 +34,27 @@ def in_words(name: str) -> str:
 
 
 def size(text: str) -> str:
-    """Return the number of characters of a text."""
+    """Return the number of characters of a text in words: ``12 characters``."""
     return "1 character" if len(text) == 1 else f"{len(text):,} characters"
 
 
-def cached(mark: Cache) -> str:
+def cached(cache_mark: Cache) -> str:
     """Return the words for a cache mark."""
-    return "cached" if mark == "default" else f"cached for {mark}"
+    return "cached" if cache_mark == "default" else f"cached for {cache_mark}"
 
 
 def prioritised(priority: float | None) -> str:
-    """Return a priority as an option, nothing without one."""
+    """Return a priority as it is written in an outline; an empty string for ``None``."""
     return "" if priority is None else f" priority={priority:,}"
 
 
 # The node: a frozen part of a tree that knows its source line.
 #
-# Its ``_mask`` is the kind of the node and of the nodes below it (:mod:`promptdsl.tree.masks`). No
-# method of a node recurses, so a tree may be ten thousand levels deep.
+# Its ``_mask`` says what the node is, and which nodes are below it (:mod:`promptdsl.tree.masks`).
+# No method of a node recurses, so a tree may have ten thousand levels.
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
-"""A name that can be a tag. An address is made of names, ``/``, numbers and JSON strings."""
+"""A name that can be a tag, and that is written in an address without quotes."""
 
 HISTORY = "history"
 """The address of a recorded conversation; ``history[2]`` is one of its messages."""
@@ -60,7 +62,7 @@ HISTORY = "history"
 
 @attrs.frozen
 class Options:
-    """The options of a turn or a part."""
+    """The options of a node: those that its author wrote, and what passes note about it."""
 
     id: str | None = None
     name: str | None = None
@@ -68,33 +70,34 @@ class Options:
     tags: tuple[str, ...] = ()
     audience: str = "all"
     cache: bool | Cache = False
-    """The cache mark after this part; ``True`` is the provider's default lifetime."""
+    """The cache mark after this node; ``True`` is a mark with the provider's default lifetime."""
     merge: bool = True
     priority: float | None = None
-    """A budget drops the lowest priority first. It never drops a part with ``None``."""
+    """A budget drops the lowest priority first. It never drops a node with ``None``."""
     encoding: Literal["minimal", "full"] | None = None
-    """How values between its delimiters or tags are encoded; ``None``: as around it."""
+    """How values between its delimiters or tags are encoded; ``None`` is the encoding around it."""
     separator: str | None = None
-    """The white space between its parts; ``None``: the default of its kind."""
+    """The white space between its children; ``None`` is the default of its kind."""
     within: tuple[str, ...] = ()
     """The names of the components whose functions wrote it, the outermost first."""
     libraries: "tuple[LibrarySection | None, ...]" = attrs.field(default=(), eq=False)
     """The library sections among these components, the innermost last.
 
-    ``None`` is a section that is overridden. For the text of a template, these are the sections
-    that it includes."""
+    ``None`` stands for a section that is overridden. The text of a template has the sections that
+    the template includes."""
     number: int = attrs.field(default=1, eq=False)
-    """Its number among the turns with the same id, in written order."""
+    """Its number among the turns with the same id, in the order in which they are written."""
     reserved_tags: frozenset[str] = attrs.field(default=frozenset(), eq=False)
-    """The tags that the author wrote in its turn, case-folded: no value in it may write them."""
+    """The tags that the author wrote in its turn, case-folded. No value in the turn may write one.
+    """
     closed: frozenset[str] = attrs.field(default=frozenset(), eq=False)
     """The tags that the author closes in a turn of the conversation, case-folded.
 
-    No value in that turn may write them."""
+    No value in that turn may write one."""
     opens_code: int = attrs.field(default=0, eq=False)
-    """The number of texts in its turn that may leave an author's code fence open."""
+    """The number of texts in its turn that may leave a code fence of the author open."""
     tags_of_source: "tuple[WrittenTags, ...]" = attrs.field(default=(), eq=False)
-    """The tags in the source of a template, for its text."""
+    """The tags in the source of the template, if the node is the text of a template."""
 
     @property
     def address(self) -> str:
@@ -106,16 +109,16 @@ class Options:
         return quoted if self.number == 1 else f"{quoted}#{self.number}"
 
 
-def _printable(letter: str) -> str:
-    """Return a letter, or its JSON escape if it cannot be printed."""
-    return letter if letter.isprintable() else json.dumps(letter)[1:-1]
+def _printable(char: str) -> str:
+    """Return a character, or its JSON escape if it cannot be printed."""
+    return char if char.isprintable() else json.dumps(char)[1:-1]
 
 
 DEFAULTS = Options()
 
 
 def mark_of(options: Options) -> Cache | None:
-    """Return the cache mark of options, ``None`` if there is none."""
+    """Return the cache mark of options, or ``None``."""
     return "default" if options.cache is True else options.cache or None
 
 
@@ -128,7 +131,7 @@ def implied(options: Options) -> int:
 
 
 Child: TypeAlias = "str | Node"
-"""A child: an exact ``str`` or a node."""
+"""A child of a node: an exact ``str``, or a node."""
 
 
 class Node:
@@ -141,51 +144,54 @@ class Node:
     >>> part == Section("rules", "Be brief.", Text("Be kind."))
     True
 
-    ``content`` is a tuple of strings and nodes. Nodes are compared by what they contain, not by
-    where they were written; ``source`` is the author's file and line.
+    ``content`` is a tuple of strings and nodes. ``source`` is the author's file and line. Two nodes
+    are equal if they contain the same; their lines may differ.
     """
 
     __slots__ = ("_code", "_mask", "_offset", "content", "options")
-    _notes: ClassVar[tuple[str, ...]] = ()
-    """The slots that are not fields: they are not compared, printed or saved."""
-    _internal: ClassVar[tuple[str, ...]] = ()
-    """The fields that are of no use to an author: ``dir()`` leaves them out."""
+    _extra_slots: ClassVar[tuple[str, ...]] = ()
+    """The slots that are not fields: nodes are not compared, printed or saved with them."""
+    _hidden_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields that an author does not need: ``dir()`` leaves them out."""
     _field_names: ClassVar[tuple[str, ...]] = ()
     """The names of the fields, those of the base class first."""
     _defaults: ClassVar[Mapping[str, object]] = EMPTY
     """The optional fields and their defaults."""
     _node: ClassVar[type["Node"]]
-    """The class of its nodes in a tree: for a component its node class, else the class itself."""
+    """For the class of a component, the class of its node; otherwise the class itself."""
     _frozen: ClassVar[type["Node"]]
-    """The class that a component gets at its first use, a subclass; else the class itself."""
+    """The subclass that a component gets at its first use; for a node, its class."""
     _saved_as: ClassVar[type["Node"]]
-    """The class that a pickle names."""
-    _second_block: ClassVar[str] = "write a new one, or use the finished one with include(...)"
+    """The class in a pickle of the node."""
+    _open_advice: ClassVar[str] = "write a new one, or use the finished one with include(...)"
     """The advice for a finished component that is opened as a block."""
     _outline: ClassVar[Callable[["Node"], str]]
-    """The function for the outline of a node. ``tree/__init__.py`` sets it: it needs all nodes."""
+    """The function for the outline of a node. ``tree/__init__.py`` sets it, because the outline
+    imports all node classes."""
     _refused: ClassVar[set[str]] = set()
-    """The names that only raise an error with advice; ``unknown_names.py`` adds them."""
-    _unadded: ClassVar[str] = 'write them side by side, as arguments: User("I am ", name)'
+    """The names that only raise an error with advice. ``unknown_names.py`` adds them."""
+    _add_advice: ClassVar[str] = 'write them side by side, as arguments: User("I am ", name)'
     """The advice for a node that is added with ``+``."""
     _holds_parts: ClassVar[bool] = False
-    """Whether a budget may drop the nodes in it. In a text it may not: they are pieces of it."""
+    """Whether a budget may drop single children. The children of a text are pieces of the text, so
+    it may not."""
     _is_prose: ClassVar[bool] = False
     """Whether it is plain text, which may follow a label or a check box on the same line."""
     _may_quote: ClassVar[bool] = False
-    """Whether its text may contain the outline of a part on purpose."""
+    """Whether its text may contain the outline of a node on purpose: then no hint reports it."""
     _volatile_fields: ClassVar[tuple[str, ...]] = ()
-    """The data fields that may hold volatile values; ``labels`` holds only their labels."""
+    """The fields that may hold volatile values, or in ``labels`` only their labels."""
     _placement: Any  # Any: a class without a placement may be anywhere
-    """Where it may be in a prompt, for type checkers alone; ``components.block`` lists them."""
-    _head: ClassVar[str | None] = None
-    """The first word in the address of its messages, by default their role."""
+    """Where it may be in a prompt, only for type checkers. ``components/block.py`` lists the
+    placements."""
+    _address_word: ClassVar[str | None] = None
+    """The first word in the address of its messages; ``None`` is their role."""
 
     content: tuple[Child, ...]
     _mask: int
     options: Options
     _code: CodeType | Source | None
-    """The code object that wrote it, or its file and line where there is no code object."""
+    """The code object that wrote it, or its file and line if there is no code object."""
     _offset: int
     """The offset of the instruction in the code object, -1 if it is unknown."""
 
@@ -194,13 +200,16 @@ class Node:
 
     @property
     def _at(self) -> Position | Source | None:
-        """The position in the author's code: a code object and an offset, cheaper than a line."""
+        """The position in the author's code: a code object and an offset, or a file and line.
+
+        An offset is cheaper than a line, which :attr:`source` looks up.
+        """
         code = self._code
         return (code, self._offset) if isinstance(code, CodeType) else code
 
     @property
     def source(self) -> Source | None:
-        """The author's file and line, ``None`` for a node that a pass made."""
+        """The author's file and line, ``None`` if it is unknown."""
         at = self._at
         return source_of(at) if isinstance(at, tuple) else at
 
@@ -211,8 +220,10 @@ class Node:
         raise FrozenInstanceError
 
     def __dir__(self) -> Iterable[str]:
-        """Return the names that an author may use, and those with an underscore."""
-        return set(object.__dir__(self)).difference(Node._refused, self._notes, self._internal)
+        """Return the names that an author may use, and all names with an underscore."""
+        return set(object.__dir__(self)).difference(
+            Node._refused, self._extra_slots, self._hidden_fields
+        )
 
     def __copy__(self) -> "Node":
         return self
@@ -231,9 +242,9 @@ class Node:
         return "".join(_printed(self))
 
     def __str__(self) -> str:
-        """Return a line with the name of the part and its source line, then its outline.
+        """Return a line with the name of the node and its source line, then its outline.
 
-        Where standard output is a terminal, the rows of the outline fit its width.
+        If standard output is a terminal, the lines of the outline fit its width.
         """
         name = label(self)
         if self.options.id is not None:
@@ -246,7 +257,7 @@ class Node:
         """Return the outline for a notebook."""
         from html import escape
 
-        # A region that scrolls takes the focus, and the classes keep "$" from making formulas.
+        # The tabindex lets the keyboard scroll the region. With the classes, "$" makes no formula.
         attributes = 'tabindex="0" class="mathjax_ignore tex2jax_ignore" style="overflow-x: auto"'
         return f"<pre {attributes}>{escape(str(self))}</pre>"
 
@@ -263,18 +274,18 @@ class Node:
         return type(self).__name__.removesuffix("Node")
 
     def _summary(self) -> str:
-        """Return its text in an outline: its name, and its fields in a few words."""
+        """Return its line in an outline: its name, and its fields in a few words."""
         return in_words(label(self))
 
     def _authored(self) -> Iterable[str]:
-        """Return the author's texts in its fields; no value near them may forge their tags."""
+        """Return the author's texts in its fields: no value near them may forge their tags."""
         return ()
 
     @public_api
     def _no_sum(self, other: object) -> "Node":
         raise ContentError(
             f"{named_label(self)} cannot be added to a text or to another component",
-            fix=self._unadded,
+            fix=self._add_advice,
             at=(author(),),
         )
 
@@ -283,7 +294,7 @@ class Node:
     def __enter__(self) -> "Node":
         problem, fix = "it takes only arguments", "give it its content as arguments"
         if type(self) is self._frozen:
-            problem, fix = "it is finished", self._second_block
+            problem, fix = "it is finished", self._open_advice
         raise ScopeError(
             f"this {label(self)} cannot be opened as a block: {problem}",
             fix=fix,
@@ -306,21 +317,21 @@ N = TypeVar("N", bound=Node)
 def node_class(cls: type[N]) -> type[N]:
     """Return a node class: its annotated names become slots and fields, their values defaults.
 
-    A class cannot get slots later, so this makes a second class, as ``attrs.define`` does. Its
-    methods therefore cannot use ``super()``. A metaclass would need no decorator, but it makes
-    every ``isinstance`` of a node take twice the time. The module has to import ``annotations``
-    from ``__future__``.
+    A class cannot get slots later, so this makes a second class, as ``attrs.define`` does.
+    Therefore its methods cannot use ``super()``. A metaclass would need no decorator, but it would
+    make every ``isinstance`` of a node twice as slow. The module has to import ``annotations`` from
+    ``__future__``.
     """
     body = {name: value for name, value in vars(cls).items() if name not in _OF_INSTANCES}
     fields = [
         name
         for name, kind in cls.__annotations__.items()
-        if name not in ("content", "_placement", *cls._notes) and "ClassVar" not in kind
+        if name not in ("content", "_placement", *cls._extra_slots) and "ClassVar" not in kind
     ]
     defaults = {name: body.pop(name) for name in fields if name in body}
     body["_field_names"] = (*cls._field_names, *fields)
     body["_defaults"] = {**cls._defaults, **defaults}
-    body["__slots__"] = (*fields, *(body.get("_notes", ())))
+    body["__slots__"] = (*fields, *(body.get("_extra_slots", ())))
     return cast("type[N]", type(cls.__name__, cls.__bases__, body))
 
 
@@ -330,7 +341,9 @@ SavedPosition: TypeAlias = tuple[Source, int]
 _Record: TypeAlias = tuple[
     type[Node], tuple[str | None, ...], int, SavedPosition | None, Options, dict[str, object]
 ]
-"""A saved node: its class, content (``None`` for a node), mask, position, options and fields."""
+"""A saved node: its class, content, mask, position, options and fields.
+
+In the content ``None`` stands for a child that is a node."""
 _set = object.__setattr__
 
 
@@ -343,9 +356,10 @@ def make(
     options: Options = DEFAULTS,
     **fields: object,
 ) -> N:
-    """Return a new node of a class. Passes use it; authors call components.
+    """Return a new node of a class. Passes use this function; authors call components.
 
-    ``at`` is its position in the author's code, or a node with the same position.
+    ``at`` is the position in the author's code, or a node with the same position. ``fields`` are
+    the fields of the class; a field that is left out gets its default.
     """
     node = object.__new__(cls)
     _set(node, "content", content)
@@ -368,7 +382,7 @@ def make(
 def walk(root: Node) -> Iterator[tuple[Node, int]]:
     """Yield ``root`` and every node in its content with its depth, in document order.
 
-    A node in a field, the :class:`Value` in the title of a ``Section``, is not visited.
+    A node in a field is not visited, such as the :class:`Value` in the title of a ``Section``.
     """
     stack: list[tuple[Node, int]] = [(root, 0)]
     while stack:
@@ -383,7 +397,7 @@ def child_nodes(node: Node) -> list[Node]:
 
 
 def label(node: Node) -> str:
-    """Return the name of a node in errors and hints: the name of its component."""
+    """Return the name of a node for errors and hints: the name of its component."""
     return node._name()
 
 
@@ -395,27 +409,28 @@ def named_label(node: Node) -> str:
 def nodes_in(*data: object) -> list[Node]:
     """Return the nodes inside plain data, at any depth."""
     nodes: list[Node] = []
-    waiting: list[object] = [*data]
+    value_stack: list[object] = [*data]
     seen: set[int] = set()
-    while waiting:
-        value = waiting.pop()
+    while value_stack:
+        value = value_stack.pop()
         if id(value) in seen:
             continue
         seen.add(id(value))
         if isinstance(value, Node):
             nodes.append(value)
         elif isinstance(value, Mapping):
-            waiting += cast("Mapping[object, object]", value).values()
+            value_stack += cast("Mapping[object, object]", value).values()
         elif isinstance(value, list | tuple):
-            waiting += cast("list[object]", value)
+            value_stack += cast("list[object]", value)
     return nodes
 
 
 # Comparing, printing and saving, with a stack instead of recursion.
 
 
-def _are_equal(left: Node, right: Node) -> bool:
-    pairs: list[tuple[Child, Child]] = [(left, right)]
+def _are_equal(one_root: Node, other_root: Node) -> bool:
+    """Return whether two trees have the same classes, options, fields and texts."""
+    pairs: list[tuple[Child, Child]] = [(one_root, other_root)]
     while pairs:
         first, second = pairs.pop()
         if first is second:
@@ -463,7 +478,7 @@ def _printed(root: Node) -> Iterator[str]:
 
 
 def _keywords(node: Node) -> Iterator[str]:
-    """Yield the options and fields of a node that are not the defaults of its class."""
+    """Yield the options and fields of a node that differ from the defaults, as ``name=value``."""
     for option in attrs.fields(Options):
         value = getattr(node.options, option.name)
         if option.eq and value != option.default:
@@ -483,20 +498,23 @@ class _Syntax(str):
 
 
 def _records(root: Node) -> Iterator[_Record]:
-    """Yield the nodes of a tree in document order, as records that are saved without recursion."""
+    """Yield a record of each node of a tree, in document order.
+
+    A list of records is pickled without recursion, whatever the depth of the tree is.
+    """
     sources: dict[tuple[int, int], Source | None] = {}
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+    node_stack = [root]
+    while node_stack:
+        node = node_stack.pop()
         at: CodeType | Source | None = node._code
         if isinstance(at, CodeType):
-            # A line that wrote several nodes is looked up and saved once.
+            # If a line wrote several nodes, it is looked up and saved only once.
             key = (id(at), node._offset)
             at = sources[key] if key in sources else sources.setdefault(key, node.source)
         position = None if at is None else (at, node._offset)
         children = tuple(map(_text_of, node.content))
         yield node._saved_as, children, node._mask, position, node.options, _fields(node)
-        waiting += reversed(child_nodes(node))
+        node_stack += reversed(child_nodes(node))
 
 
 def _text_of(child: Child) -> str | None:
@@ -504,7 +522,7 @@ def _text_of(child: Child) -> str | None:
 
 
 def _restored(records: list[_Record]) -> Node:
-    """Return the tree of the records that :func:`_records` yielded."""
+    """Return the tree that :func:`_records` made records of."""
     nodes: list[Node] = []
     for cls, children, mask, at, options, fields in reversed(records):
         content: list[Child] = []

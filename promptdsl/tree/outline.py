@@ -1,6 +1,6 @@
-"""The outline of a prompt: one line for each part, with its size and its source line.
+"""The outline of a prompt: one line for each node, with its size and its source line.
 
-``outline_rows`` makes the lines as data, ``outline_text`` their text.
+:func:`outline_rows` makes the lines as data, :func:`outline_text` makes their text.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from promptdsl.tree.node import Child, Node, cached, mark_of, size
 WIDTH = 60
 DEEPEST = 40
 WORDS = 5
-"""The most words of a text that are shown."""
+"""The maximum number of words of a text that are shown."""
 LONGEST = 36
-"""The most characters of them."""
+"""The maximum number of characters of these words."""
 SEARCHED = 200
-"""The characters of a text in which they are looked for."""
+"""The number of characters of a text that are searched for these words."""
 WITHOUT_WORDS = (
     turn_nodes.RequestOnlyNode,
     part_nodes.CodeNode,
@@ -40,29 +40,31 @@ WITHOUT_WORDS = (
     part_nodes.ToolResultNode,
     part_nodes.ToolUseNode,
 )
-"""The parts whose texts are often data, as those of users are: their words are not shown."""
+"""The nodes whose words are not shown, because their texts are often data, such as those of users.
+"""
 
 
 def outline(root: Node, width: int | None = None) -> str:
-    """Return one line for each part below a node, indented, with its size and its source line.
+    """Return one indented line for each node and text below a node.
 
-    The size is in characters, with the first words of an instruction. For a part without
-    parts, such as a ``Tool``, the only line is the part itself. Lines fit ``width`` columns;
-    without it, they may have any width.
+    A line has the size in characters, the first words of an instruction, and the source line. For a
+    node without children, such as a ``Tool``, the only line is the node itself. Lines fit ``width``
+    columns; with ``None`` they may be longer.
     """
     return outline_text(outline_rows(root), width)
 
 
 def outline_text(rows: Sequence[JsonDict], width: int | None = None) -> str:
     """Return the rows of an outline as lines, which fit ``width`` columns."""
-    # The indentation ends at DEEPEST levels: the text would grow with the square of the depth.
-    names = ["  " * min(row["depth"], DEEPEST) + on_one_line(_named(row)) for row in rows]
+    # The indentation ends at DEEPEST levels. Otherwise the text would grow with the square of the
+    # depth.
+    names = ["  " * min(row["depth"], DEEPEST) + on_one_line(_with_words(row)) for row in rows]
     sources = [row.get("source", "") for row in rows]
     if width is None:
         names = [name.ljust(WIDTH) for name in names]
     else:
-        most = max(width - file_columns(sources) - 2, width // 2)
-        name_width = min(max(map(columns, names), default=0), most)
+        max_width = max(width - file_columns(sources) - 2, width // 2)
+        name_width = min(max(map(columns, names), default=0), max_width)
         names = [cut_to(name, name_width) for name in names]
         names = [name + " " * (name_width - columns(name)) for name in names]
         sources = [fitted_source(source, width - name_width - 2) for source in sources]
@@ -70,39 +72,40 @@ def outline_text(rows: Sequence[JsonDict], width: int | None = None) -> str:
     return "\n".join(map(str.rstrip, lines))
 
 
-def _named(row: JsonDict) -> str:
+def _with_words(row: JsonDict) -> str:
     return f'{row["what"]} "{row["text"]}"' if row.get("text") else row["what"]
 
 
 def first_words(text: str) -> str:
-    """Return the first words of a text, with an ellipsis if there are more.
+    """Return the first words of a text, with an ellipsis if the text has more words.
 
-    The ellipsis of a text of ASCII is three dots, so that its outline is ASCII, too.
+    If the text is ASCII, the ellipsis is three dots, so that the outline is ASCII, too.
 
     >>> first_words("You work at the support desk of TechCorp.")
     'You work at the support...'
     """
     start = text[:SEARCHED].split()
-    shown = " ".join(start[:WORDS])[:LONGEST]
-    if shown == " ".join(start) and is_blank(text[SEARCHED:]):
-        return shown
+    words = " ".join(start[:WORDS])[:LONGEST]
+    if words == " ".join(start) and is_blank(text[SEARCHED:]):
+        return words
     ellipsis = "..." if text.isascii() else "…"
-    return shown + ellipsis
+    return words + ellipsis
 
 
 def outline_rows(root: Node) -> list[JsonDict]:
-    """Return the lines of an outline as data: ``depth``, ``what`` it is, and its ``source``.
+    """Return the lines of an outline as data: ``depth``, ``what`` (name and size), ``source``.
 
-    Also the first words of an instruction, ``text``: a text in a system or developer turn, or in a
-    section outside of turns. Of other turns, recorded messages, values, code and quotes only the
-    size is there: an outline is printed to logs, and an f-string of an author may hold data.
+    An instruction also has its first words, ``text``. It is a text in a system or developer turn,
+    or in a section outside of turns. Of other turns, recorded messages, values, code and quotes
+    only the size is shown: an outline is printed to logs, and an f-string of an author may hold
+    data.
     """
     rows: list[JsonDict] = []
-    parts = root.content or (root,)
+    children = root.content or (root,)
     if isinstance(root, turn_nodes.RootNode):
-        parts = (*root.equipment, *root.content)
+        children = (*root.equipment, *root.content)
     stack: list[tuple[Child, int, bool | None]]
-    stack = [(child, 0, _has_words(root, around=None)) for child in reversed(parts)]
+    stack = [(child, 0, _has_words(root, in_parent=None)) for child in reversed(children)]
     while stack:
         node, depth, has_words = stack.pop()
         if isinstance(node, str):
@@ -117,14 +120,14 @@ def outline_rows(root: Node) -> list[JsonDict]:
                 names = [_recorded(item) + _components(node) for item in node.items]
         else:
             names = [_described(node)]
-            has_words = _has_words(node, around=has_words)
+            has_words = _has_words(node, in_parent=has_words)
             stack.extend((child, depth + 1, has_words) for child in reversed(node.content))
         rows += [{"depth": depth, "what": name, **location} for name in names]
     return rows
 
 
 def _recorded(item: object) -> str:
-    """Return the line of a recorded message, which may be no message yet."""
+    """Return the line of a recorded message, which may still be a dictionary."""
     if isinstance(item, Message):
         speaker = f" name={item.name}" if item.name else ""
         return f"{item.role} (recorded){speaker}: {'; '.join(map(_block, item.content))}"
@@ -133,23 +136,23 @@ def _recorded(item: object) -> str:
     return "message (recorded)"
 
 
-def _has_words(node: Node, *, around: bool | None) -> bool | None:
+def _has_words(node: Node, *, in_parent: bool | None) -> bool | None:
     """Return whether the words of the texts in a node are shown.
 
-    ``around`` is what holds for its parent. ``None`` means that neither a turn nor a section is
-    around it: then no words are shown, but those of a section in it are.
+    ``in_parent`` is the answer for its parent. ``None`` means that the node is neither in a turn
+    nor in a section: then words are shown only in the sections inside it.
     """
     if isinstance(node, turn_nodes.TurnNode):
         return node.role in ("system", "developer") and node.kind in SPOKEN_KINDS
     if isinstance(node, WITHOUT_WORDS):
         return False
-    if around is None and isinstance(node, part_nodes.SectionNode):
+    if in_parent is None and isinstance(node, part_nodes.SectionNode):
         return True
-    return around
+    return in_parent
 
 
 def _described(node: Node) -> str:
-    options, mark = node.options, mark_of(node.options)
+    options, cache_mark = node.options, mark_of(node.options)
     words = [node._summary()]
     if options.id:
         words.append(options.address)
@@ -164,14 +167,14 @@ def _described(node: Node) -> str:
         words.append(f"audience={options.audience}")
     if options.priority is not None:
         words.append(f"priority={options.priority:,}")
-    if mark:
-        words.append(cached(mark))
+    if cache_mark:
+        words.append(cached(cache_mark))
     words += [f"#{tag}" for tag in options.tags]
     return " ".join(words)
 
 
 def _components(node: Node) -> str:
-    """Return the names of the components that wrote a node, after passes removed their nodes."""
+    """Return the names of the components that wrote a node; passes removed their nodes."""
     sections = {section.name: str(section) for section in node.options.libraries if section}
     names = [sections.get(name, name) for name in node.options.within]
     return f" by={'/'.join(names)}" if names else ""

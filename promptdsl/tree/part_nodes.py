@@ -1,4 +1,4 @@
-"""The nodes inside turns: texts, attachments, tool calls, tool results, events and data."""
+"""The node classes inside turns: texts, attachments, tool calls, results, events and data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SectionNode(Node):
     _volatile_fields = ("title",)
 
     title: str | ValueNode | None
-    """A field, not a child: :func:`walk` does not visit a value in it."""
+    """It is a field, not a child: :func:`walk` does not visit a value in it."""
 
     def _authored(self) -> Iterable[str]:
         """Return the title, unless it is a value."""
@@ -46,7 +46,7 @@ class SectionNode(Node):
 
 @node_class
 class TextNode(Node):
-    """One text: author strings and values."""
+    """One text: strings of the author, and values."""
 
     _placement: Literal["text"]
 
@@ -55,7 +55,7 @@ class TextNode(Node):
 
 @node_class
 class TextBlockNode(TextNode):
-    """The text of a block that has a cache mark in its options, or further keys in ``extra``."""
+    """The text of a block that has a cache mark (in its options), or more keys, in ``extra``."""
 
     extra: JsonObject
 
@@ -65,7 +65,7 @@ class TextBlockNode(TextNode):
 
 @node_class
 class ValueNode(Node):
-    """A value: text from outside the prompt's code. ``label`` is its name, if any."""
+    """A value: text that is data. ``label`` is its name, if any."""
 
     _placement: Literal["value"]
 
@@ -83,20 +83,20 @@ class ValueNode(Node):
 class VolatileNode(ValueNode):
     """A value that differs from one rendering to the next, such as the time.
 
-    ``number`` is the value where it is a number or a boolean.
+    ``number`` is the value if it is a number or a boolean, otherwise ``None``.
     """
 
     number: float | None = None
 
     @property
     def plain(self) -> str | float:
-        """The value as data."""
+        """The value as plain data."""
         return self.text if self.number is None else self.number
 
 
 @node_class
 class TrustedTextNode(Node):
-    """Author text, inside a turn in which plain strings are values."""
+    """Author text of ``trusted()``, for example in a grounding, whose strings are values."""
 
     _placement: Literal["text"]
 
@@ -118,7 +118,7 @@ class TrustedTextNode(Node):
 
 @node_class
 class HeadingNode(Node):
-    """A heading of one line: strings and values."""
+    """A heading on one line: strings and values."""
 
     _placement: Literal["text"]
 
@@ -147,7 +147,7 @@ class ListNode(Node):
 
 @node_class
 class ChecklistNode(Node):
-    """A list of tasks that are done or not."""
+    """A list of tasks, which are done or not."""
 
     _placement: Literal["text"]
 
@@ -200,7 +200,7 @@ class ExampleSideNode(Node):
 
 @node_class
 class TableNode(Node):
-    """A table of plain data; ``format=None`` is the format of the text around it."""
+    """A table of plain data; with ``format=None`` it has the format of the text around it."""
 
     _placement: Literal["text"]
 
@@ -220,7 +220,7 @@ class TableNode(Node):
 
 @node_class
 class CodeNode(Node):
-    """Source code: strings and values that are joined without a space."""
+    """Source code: strings and values, joined without spaces."""
 
     _placement: Literal["text"]
 
@@ -233,7 +233,7 @@ class CodeNode(Node):
 class JsonNode(Node):
     """A value as JSON ``text``, in which ``<``, ``>`` and ``&`` are escaped.
 
-    ``pieces`` are the pieces of the text, if some are volatile values: these have a label.
+    ``pieces`` are the pieces of the text, if it has volatile values: these pieces have a label.
     """
 
     _placement: Literal["text"]
@@ -266,25 +266,25 @@ class UntrustedNode(Node):
 
 @node_class
 class TemplateNode(Node):
-    """A template, rendered with its variables when the prompt is rendered.
+    """A template, which is rendered with its variables when the prompt is rendered.
 
-    ``overrides`` are the library sections that were overridden where it was written: the template
-    may include them.
+    ``overrides`` are the replacements of library sections that were in force where it was written,
+    because the template may include such a section.
     """
 
     _placement: Literal["text"]
 
     _volatile_fields = ("variables",)
 
-    _notes = ("keywords", "compiled")
-    _internal = ("template", "overrides")
+    _extra_slots = ("keywords", "compiled")
+    _hidden_fields = ("template", "overrides")
     template: Any  # Any: only the renderer of templates reads it
     variables: Mapping[str, object]
     overrides: Any = ()  # Any: a type of ``components``, a higher layer
     keywords: tuple[str, ...]
     """The names of the variables that were passed as keywords, for a hint. Not a field."""
     compiled: Any  # Any: a type of ``templates``, whose classes come with Jinja
-    """The compiled template, after it was rendered; ``None`` if other text replaces it.
+    """The compiled template after it was rendered, ``None`` if another text replaced it.
 
     Not a field."""
 
@@ -293,16 +293,17 @@ class TemplateNode(Node):
 class VerbatimNode(Node):
     """Finished text, which is sent unchanged, but cannot close the delimiters around it.
 
-    ``pieces`` are the pieces of the text; its values are :class:`Labelled`. Recorded text has none.
+    ``pieces`` are the pieces of the text, in which values are :class:`Labelled`. Recorded text has
+    no pieces.
     """
 
     text: str
     cache: Cache | None = None
     pieces: tuple[str, ...] = ()
     raw_values: tuple[str, ...] = ()
-    """The values in it, not encoded."""
+    """The values in it, before they were encoded."""
     starts_block: bool = False
-    """Whether a new block begins here, so the text before it is another block."""
+    """Whether a new block begins here. Then the text before it is another block."""
 
     def _summary(self) -> str:
         return size(self.text)
@@ -310,10 +311,10 @@ class VerbatimNode(Node):
 
 @node_class
 class FenceNode(Node):
-    """Content between two delimiters; nothing inside can forge the closing one.
+    """Content between two delimiters; no text in it can forge the closing delimiter.
 
-    ``names`` are the tag names, if the delimiters are tags; ``literals`` are other delimiters. With
-    ``values`` all strings in it are values.
+    ``names`` are the names of tags, if the delimiters are tags; ``literals`` are other delimiters.
+    ``values`` is whether all strings in it are values.
     """
 
     open: str
@@ -322,7 +323,7 @@ class FenceNode(Node):
     literals: tuple[str, ...]
     values: bool
     raw_values: tuple[str, ...]
-    """The values in its opening delimiter, not encoded."""
+    """The values in its opening delimiter, before they were encoded."""
 
     def _summary(self) -> str:
         return self.open.strip() or "unfenced"
@@ -359,7 +360,7 @@ class ToolUseNode(Node):
 
 @node_class
 class ToolResultNode(Node):
-    """The answer to a tool call, inside a user or tool turn."""
+    """The result of a tool call, inside a user or tool turn."""
 
     _placement: Literal["result"]
 
@@ -384,9 +385,10 @@ class ReasoningNode(Node):
 
 @node_class
 class EventBlockNode(Node):
-    """An event block of an event turn; ``trusted`` names its fields that hold author text.
+    """An event block of an event turn.
 
-    ``labels`` are those of the volatile values in its fields, by their paths.
+    ``trusted`` has the names of its fields that are author text. ``labels`` has the labels of the
+    volatile values in its fields, by the path of the value.
     """
 
     _placement: Literal["event"]
@@ -413,16 +415,16 @@ class EventBlockNode(Node):
             yield str(value)
 
 
-# The nodes of data blocks, JSON and code, which become text before they are sent.
+# The nodes of JSON and code blocks, which become text before they are sent.
 
 
 def data_node(
     block: DataBlock, at: Position | Source | Node | None, *, is_value: bool
 ) -> JsonNode | CodeNode:
-    """Return the node of a block; ``is_value`` is whether its text is encoded as a value."""
+    """Return the node of a data block; ``is_value`` is whether its code is encoded as a value."""
     match block:
         case JsonBlock(value):
             return make(JsonNode, mask=TEXT, at=at, text=json_text(value))
         case CodeBlock(text, language):
-            part: Child = make(ValueNode, mask=TEXT, at=at, text=text) if is_value else text
-            return make(CodeNode, (part,), mask=TEXT, at=at, language=language)
+            child: Child = make(ValueNode, mask=TEXT, at=at, text=text) if is_value else text
+            return make(CodeNode, (child,), mask=TEXT, at=at, language=language)

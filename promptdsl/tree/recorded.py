@@ -1,4 +1,8 @@
-"""Runs of recorded messages: their calls, cutting them, and results about them."""
+"""Runs of recorded messages: :func:`cut` makes shorter ones, :func:`remember` caches findings.
+
+A run is some messages of one recorded conversation. Its ``read_cache`` has all messages of the
+conversation, so findings about them stay when the budget cuts the run.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar, cast
@@ -12,32 +16,32 @@ from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
 from promptdsl.tree.rewrite import below, copied
 from promptdsl.tree.turn_nodes import RecordedNode, ToolTurnNode
 
-# The ids of the tool calls that turns make and answer.
+# The ids of the tool calls of a turn, and of the results in it.
 
 
 def calls_of(turn: Node) -> tuple[str, ...]:
-    """Return the ids of the calls a turn makes, in order."""
+    """Return the ids of the tool calls in a turn, in order."""
     if not turn._mask & CALL << SHIFT:
         return ()
-    return tuple(part.block.id for part, _ in walk(turn) if isinstance(part, ToolUseNode))
+    return tuple(node.block.id for node, _ in walk(turn) if isinstance(node, ToolUseNode))
 
 
 def answers_of(turn: Node) -> tuple[str, ...]:
-    """Return the ids of the calls a turn answers, in order."""
+    """Return the ids of the calls whose results are in a turn, in order."""
     if isinstance(turn, ToolTurnNode):
         return (turn.tool_use_id,)
     if not turn._mask & RESULT << SHIFT:
         return ()
-    return tuple(part.tool_use_id for part, _ in walk(turn) if isinstance(part, ToolResultNode))
+    return tuple(node.tool_use_id for node, _ in walk(turn) if isinstance(node, ToolResultNode))
 
 
-# Runs of recorded messages: cut them, and remember results about their conversation.
+# Runs of recorded messages: cut them, and remember findings about their conversation.
 
 T = TypeVar("T")
 _set = object.__setattr__
 
-MOST = 12
-"""The most results to remember: each token counter of a request adds its own results."""
+MAX_FINDINGS = 12
+"""The maximum number of findings to remember. Each token counter of a request adds its own ones."""
 
 
 def cut(
@@ -49,32 +53,34 @@ def cut(
     shorter = copied(run, run.content, mask)
     _set(shorter, "items", run.items[start:stop])
     _set(shorter, "start", run.start + start)
-    _set(shorter, "known", getattr(run, "known", None))
+    _set(shorter, "read_cache", getattr(run, "read_cache", None))
     return shorter
 
 
 def options_of(message: Message) -> Options:
-    """Return the turn options of a recorded message: its id, its speaker, its metadata and tags."""
+    """Return the turn options of a recorded message: its id, speaker, metadata and tags."""
     return Options(id=message.id, name=message.name, metadata=message.metadata, tags=message.tags)
 
 
 def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], T | None], T]) -> T:
     """Return the result of ``fold`` for the messages of a conversation up to the end of a run.
 
-    ``fold`` gets these messages and its previous result, ``None`` at first. The previous result may
-    cover fewer messages, or more. So ``fold`` has to read only the new messages of a growing
-    conversation. A result is replaced under its ``key``, never changed: two threads may use the
-    same conversation.
+    The conversation keeps the result under ``key``. ``fold`` gets the messages and its previous
+    result, ``None`` at first. So it has to read only the new messages of a conversation that grows.
+    The previous result may be about fewer messages, or about more.
+
+    ``fold`` returns a new result and never changes the previous one, because two threads may use
+    the same conversation.
     """
-    known = recording(run)
-    stop = run.start - known.start + len(run.items)
-    before = cast("T | None", known.findings.get(key))
-    result = fold(known.items[:stop], before)
+    read_cache = read_cache_of(run)
+    stop = run.start - read_cache.start + len(run.items)
+    before = cast("T | None", read_cache.findings.get(key))
+    result = fold(read_cache.items[:stop], before)
     if result is not before:
-        kept = {**known.findings, key: result}
-        if len(kept) > MOST:
-            del kept[next(iter(kept))]
-        known.findings = kept
+        findings = {**read_cache.findings, key: result}
+        if len(findings) > MAX_FINDINGS:
+            del findings[next(iter(findings))]
+        read_cache.findings = findings
     return result
 
 
@@ -83,14 +89,14 @@ def counts_of(
 ) -> Sequence[int]:
     """Return a count for each message of a run; the conversation caches the counts by ``key``.
 
-    ``count`` gets messages, and yields the counts of those from an index on.
+    ``count`` gets messages and an index, and yields the counts of the messages from this index on.
     """
 
     def fold(messages: Sequence[Message], before: Sequence[int] | None) -> Sequence[int]:
-        known = before or ()
-        if len(known) >= len(messages):
-            return known
-        return [*known, *count(messages, len(known))]
+        counts = before or ()
+        if len(counts) >= len(messages):
+            return counts
+        return [*counts, *count(messages, len(counts))]
 
     if len(run.items) < conversation_cache.SHORTEST:
         return [*count(run.items, 0)]
@@ -105,13 +111,13 @@ def recordings(root: Node) -> Iterator[RecordedNode]:
 
 def first_of(run: RecordedNode) -> int:
     """Return the index of the first message of a run in its recorded conversation."""
-    return run.start - recording(run).start
+    return run.start - read_cache_of(run).start
 
 
-def recording(run: RecordedNode) -> ReadCache:
-    """Return the cache of a run's conversation; a run without one gets a cache of its own."""
-    known: ReadCache | None = getattr(run, "known", None)
-    if known is None:
-        known = ReadCache((), run.items, run._mask, run.start)
-        _set(run, "known", known)
-    return known
+def read_cache_of(run: RecordedNode) -> ReadCache:
+    """Return the cache of a run's conversation; a run without a cache gets a new one."""
+    read_cache: ReadCache | None = getattr(run, "read_cache", None)
+    if read_cache is None:
+        read_cache = ReadCache((), run.items, run._mask, run.start)
+        _set(run, "read_cache", read_cache)
+    return read_cache

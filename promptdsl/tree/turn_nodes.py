@@ -1,4 +1,8 @@
-"""The children of a prompt: groups, turns, recorded messages, tools and the output schema."""
+"""The node classes of a prompt and its children: groups, turns, histories, tools, output schema.
+
+First come the nodes that a pass replaces by their content, such as groups; then turns and the other
+children of a prompt.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +20,22 @@ if TYPE_CHECKING:
     from promptdsl.foundation.source import LibrarySection
 
 
-# The nodes that do not reach the messages: groups of other nodes, lazies and notes.
+# Groups of other nodes, histories, lazies, reserves and notes.
 #
-# The passes of a render replace them by their content, or leave them out.
+# They are not written to messages themselves: the passes of a render replace them by their content,
+# or leave them out.
 
 
 @node_class
 class FragmentNode(Node):
-    """Several parts with nothing around them; a pass replaces the fragment by its parts."""
+    """Several nodes without any text around them; a pass replaces the fragment by its content."""
 
     _holds_parts = True
 
 
 @node_class
 class GroupNode(FragmentNode):
-    """Parts that a budget keeps or drops together."""
+    """Nodes that a budget keeps together or drops together."""
 
     priority: float | None = None
 
@@ -40,7 +45,7 @@ class GroupNode(FragmentNode):
 
 @node_class
 class FirstFitNode(FragmentNode):
-    """Alternatives, one per child; the first that fits the budget is sent."""
+    """Alternatives: each child is one, and the first child that fits the budget is sent."""
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     priority: float | None = None
@@ -77,20 +82,24 @@ class ReserveNode(Node):
 def _names(names: str | Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         return (names,)
-    # A History raises the error for a value that is not a name.
+    # History checks the names and raises the error for any other value.
     return tuple(names) if isinstance(names, Iterable) else (names,)  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
 @attrs.frozen
 class ClearResults:
-    """The rule for old tool results: their content is replaced by a placeholder ("cleared").
+    """The rule for clearing old tool results: a placeholder replaces their content.
 
-    The results of the last ``keep`` calls (1 or more) stay. The results of the tools named in
-    ``exclude`` stay, too. Results are cleared in steps: a step saves ``at_least`` tokens or more.
-    Without ``at_least`` the step is the ``step`` of the history, and results are cleared only when
-    a budget is too small. With ``at_least`` they are cleared without a budget, too, and far below
-    it: each time that so many tokens of results are old, whatever the budget still holds. With
-    ``inputs``, the arguments of cleared calls become an object with the placeholder.
+    - ``keep``: the number of last calls whose results stay, 1 or more, 3 by default;
+    - ``exclude``: the names of tools whose results always stay, ``()`` by default;
+    - ``at_least``: a number of tokens. Results are cleared each time that this saves so many
+      tokens: without a budget, too, and even if the budget has enough tokens. With ``None``
+      (default) they are cleared only if a budget is too small, in the steps of the history;
+    - ``placeholder``: the text of a cleared result, ``"[cleared]"`` by default;
+    - ``inputs``: with ``True``, the arguments of cleared calls become an object with the
+      placeholder; ``False`` by default.
+
+    :class:`History` checks the values, and raises :class:`OptionError` for a wrong one.
 
     >>> from promptdsl import ClearResults, History
     >>> History([], clear_results=ClearResults(keep=3, exclude=("memory",))).clear_results.keep
@@ -110,11 +119,12 @@ class ConversationNode(FragmentNode):
 
     After the pass ``read`` its content is runs of messages, events and groundings.
 
-    A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
-    ``keep`` exchanges always stay. No recorded result has more than ``max_result_tokens``.
-    ``clear_results`` is the rule by which old results are cleared. The rounds of messages that
-    ``pin`` names do not change. With ``keep_compacted``, the messages that a provider's compaction
-    replaces are sent, too. With ``cut_line``, a line is sent where a budget drops something.
+    The fields are the options of :class:`History`. A budget drops the oldest exchanges at
+    ``priority``, in steps of ``step`` tokens; the last ``keep`` exchanges always stay. A longer
+    recorded result is cut to ``max_result_tokens``. ``clear_results`` is the rule for clearing old
+    results. A budget does not change the rounds of messages that ``pin`` selects. With
+    ``keep_compacted``, the messages that a provider's compaction replaces are sent, too. With
+    ``cut_line``, a line is sent where a budget dropped something.
     """
 
     _placement: Literal["turn"]
@@ -134,8 +144,8 @@ class ConversationNode(FragmentNode):
 
     def _summary(self) -> str:
         words = ["history"]
-        for part in self.content[:1]:
-            provider_format = getattr(part, "provider_format", "messages")
+        for child in self.content[:1]:
+            provider_format = getattr(child, "provider_format", "messages")
             if provider_format != "messages":
                 words.append(f"({provider_format})")
         if self.keep:
@@ -159,21 +169,21 @@ class ConversationNode(FragmentNode):
 
 @node_class
 class ComponentNode(FragmentNode):
-    """The parts that the function of a ``@component`` wrote.
+    """The nodes that the function of a ``@component`` wrote.
 
-    ``name`` is the name of the component, ``by`` the name of the function that overrides it.
-    ``section`` is the section of a library that the component is.
+    ``name`` is the name of the component. ``by`` is the name of the function that overrides it, if
+    any. ``section`` is its library section, if the component is one.
     """
 
-    _notes = ("running", "instead_of")
-    _internal = ("by", "section")
+    _extra_slots = ("running", "instead_of")
+    _hidden_fields = ("by", "section")
     name: str
     by: str | None
     section: LibrarySection | None = None
     running: Any  # Any: a type of ``components``, a higher layer
-    """Its generator, suspended at ``yield`` while its block is open. Not a field."""
+    """Its generator, which is suspended at ``yield`` while its block is open. Not a field."""
     instead_of: Node
-    """The part that an override replaced by this one, as it was written. Not a field."""
+    """The node that an override replaced by this node, as its author wrote it. Not a field."""
 
     def _name(self) -> str:
         return self.name
@@ -186,7 +196,7 @@ class ComponentNode(FragmentNode):
 
 @node_class
 class FormatNode(FragmentNode):
-    """Parts whose text format differs from the format of the text around them."""
+    """Nodes that have a text format, which may differ from that of the text around them."""
 
     format: str
 
@@ -196,10 +206,10 @@ class FormatNode(FragmentNode):
 
 @node_class
 class LazyNode(Node):
-    """A part that ``function`` returns when the prompt is rendered.
+    """A node that the result of ``function`` replaces when the prompt is rendered.
 
     ``weight`` is its share of the tokens that a budget divides among lazies. ``overrides`` are the
-    components that were overridden where it was written.
+    replacements that were in force where it was written.
     """
 
     function: Callable[..., object]
@@ -209,7 +219,7 @@ class LazyNode(Node):
 
 @node_class
 class NoteNode(Node):
-    """Text for people; a model never receives it."""
+    """Content for people; no model receives it."""
 
 
 # The children of a prompt: turns, recorded messages, tools and the output schema.
@@ -217,10 +227,10 @@ class NoteNode(Node):
 
 @node_class
 class RootNode(Node):
-    """A complete prompt. ``transformation`` is the configuration from its author.
+    """A complete prompt; ``transformation`` is the configuration that its author wrote.
 
-    ``equipment`` contains the nodes that the pass ``extract_tools`` moved out of its content:
-    tools, the output schema, and cache breakpoints that no message can carry.
+    ``equipment`` has the nodes that the pass ``extract_tools`` moved out of the content: tools, the
+    output schema, and cache breakpoints that no part before them can carry.
     """
 
     _placement: Literal["prompt"]
@@ -228,11 +238,11 @@ class RootNode(Node):
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     transformation: Any  # Any: a configuration of ``config``, which this package may not import
     equipment: tuple[Node, ...]
-    _internal = ("equipment",)
-    _second_block: ClassVar[str] = (
+    _hidden_fields = ("equipment",)
+    _open_advice: ClassVar[str] = (
         "write all turns in one block, or include() a Fragment of shared turns in each Timeline"
     )
-    _unadded: ClassVar[str] = "write one with the turns of both: Timeline(*prompt.content, ...)"
+    _add_advice: ClassVar[str] = "write one with the turns of both: Timeline(*prompt.content, ...)"
 
     def _name(self) -> str:
         return "Timeline"
@@ -240,13 +250,17 @@ class RootNode(Node):
 
 @node_class
 class TurnNode(Node):
-    """A turn, which becomes a message. ``kind`` is its origin; a configuration may map ``role``."""
+    """A turn, which becomes a message.
+
+    ``role`` is the role of the message, which a configuration may change. ``kind`` says where the
+    message comes from: ``messages/details.py`` lists the kinds.
+    """
 
     _placement: Literal["turn"]
 
     role: Role
     kind: Kind
-    _unadded: ClassVar[str] = "write turns side by side: Timeline(turn, another)"
+    _add_advice: ClassVar[str] = "write turns side by side: Timeline(turn, another)"
 
     def _name(self) -> str:
         role = getattr(self, "role", None)
@@ -258,8 +272,8 @@ class TurnNode(Node):
         if self.kind == "event":
             return "event"
         if self.kind == "request":
-            # Every string in a grounding is a value: its fence keeps that.
-            is_grounding = any(getattr(part, "values", False) for part in self.content)
+            # Every string in a grounding is a value, and its fence has a field for that.
+            is_grounding = any(getattr(child, "values", False) for child in self.content)
             return "grounding" if is_grounding else "ephemeral"
         return self.role
 
@@ -271,7 +285,7 @@ class TurnNode(Node):
 
 @node_class
 class ToolTurnNode(TurnNode):
-    """A tool result as a turn of its own; its content is the content of the result."""
+    """A tool result as a separate turn; its content is the content of the result."""
 
     tool_use_id: str
     is_error: bool
@@ -286,10 +300,11 @@ class ToolTurnNode(TurnNode):
 
 @node_class
 class RequestOnlyNode(Node):
-    """A ``Grounding`` or an ``Ephemeral``: a turn for this request only.
+    """A ``Grounding`` or an ``Ephemeral``: content for this request only.
 
-    ``type`` and ``title`` are written in its opening tag. ``position`` is ``None`` for the default.
-    With ``grounding`` every string in it is a value.
+    ``type`` and ``title`` are written in its opening tag. ``position`` says where it is sent;
+    ``None`` is the position of the configuration. At one position, the lowest ``order`` is first.
+    ``grounding`` is whether every string in it is a value.
     """
 
     _placement: Literal["turn"]
@@ -314,7 +329,7 @@ class MergedNode(TurnNode):
 
     @property
     def _word(self) -> str:
-        """The author's words for its turns: ``ephemeral and grounding``."""
+        """The author's words for its turns: ``ephemeral and grounding``, or their role."""
         if self.kind not in ("event", "request"):
             return self.role
         return " and ".join(
@@ -327,29 +342,29 @@ class MergedNode(TurnNode):
 
 @node_class
 class ConsolidatedNode(TurnNode):
-    """The system turns and loose sections of a prompt, which become one system message."""
+    """The system message of a prompt: its system turns, and its sections outside of turns."""
 
 
 @node_class
 class RecordedNode(Node):
-    """Recorded messages: a complete history as its author passed it, or a run of its messages.
+    """Recorded messages: all items of a history as its author passed them, or a run of messages.
 
-    The ``items`` of a complete history are in the provider format ``form``. The pass ``read``
-    replaces the history by its runs, which are nodes of this class, too. The ``items`` of a run are
-    messages, and its ``form`` is ``"messages"``.
+    ``items`` are in the format ``provider_format``. The pass ``read`` replaces the node by nodes of
+    this class, its runs. The ``items`` of a run are messages, and its ``provider_format`` is
+    ``"messages"``.
     """
 
-    _notes = ("known",)
-    _head = "history"
+    _extra_slots = ("read_cache",)
+    _address_word = "history"
     items: Any  # a provider's list or payload until the pass ``read``, then a tuple of messages
     provider_format: str
     start: int
     """The index of its first message in the history."""
-    known: ReadCache | None
-    """The cache of its conversation. Not a field, so it may be set after the node is frozen.
+    read_cache: ReadCache | None
+    """The cache of its conversation. It is not a field, and is set after the node was made.
 
-    ``History`` sets it when its messages continue a conversation that is cached. ``read`` and
-    ``tree/recorded.py`` set it for a run.
+    ``History`` sets it if its messages continue a conversation that is cached. The pass ``read``,
+    ``tree/recorded.py`` and the budget set it for a run.
     """
 
     def _name(self) -> str:
@@ -362,11 +377,12 @@ class ToolNode(Node):
 
     _placement: Literal["turn"]
 
-    _notes = ("function",)
+    _extra_slots = ("function",)
     definition: ToolDefinition
     function: Callable[..., object] | None
-    """The function that :func:`run_calls` runs. Not a field: tools are equal if a model reads the
-    same."""
+    """The function that :func:`run_calls` runs.
+
+    It is not a field, because two tools are equal if the model gets the same definition."""
 
     def _summary(self) -> str:
         words = f"tool definition {self.definition.name}"
@@ -389,12 +405,15 @@ class OutputNode(Node):
 
 @node_class
 class PromptedOutputNode(OutputNode):
-    """The schema of the answer, when the pass ``merge_system`` writes it into the system text."""
+    """The schema of the answer, if the pass ``merge_system`` writes it into the system text."""
 
 
 @node_class
 class CacheBreakpointNode(Node):
-    """The end of a part to cache; ``ttl`` is the lifetime, by default that of the provider."""
+    """A cache mark: a provider may keep everything before it. ``ttl`` is the lifetime.
+
+    ``None`` is the provider's default lifetime.
+    """
 
     ttl: Literal["5m", "1h"] | None
 
@@ -403,11 +422,14 @@ class CacheBreakpointNode(Node):
 
 
 def among_turns(root: Node) -> Iterator[Node]:
-    """Yield the children of a timeline and of its fragments, in document order."""
-    waiting: list[Child] = [*reversed(root.content)]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, FragmentNode):
-            waiting += reversed(part.content)
-        elif not isinstance(part, str):
-            yield part
+    """Yield the children of a timeline; instead of a fragment, those of the fragment.
+
+    They are in document order. Strings are left out.
+    """
+    child_stack: list[Child] = [*reversed(root.content)]
+    while child_stack:
+        child = child_stack.pop()
+        if isinstance(child, FragmentNode):
+            child_stack += reversed(child.content)
+        elif not isinstance(child, str):
+            yield child

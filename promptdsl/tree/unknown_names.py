@@ -1,4 +1,4 @@
-"""The names that a part does not have: an author who uses one gets an error with advice.
+"""Names that a node does not have, but that authors look for: each raises an error with advice.
 
 Many of them are names of the rendered prompt.
 """
@@ -11,10 +11,10 @@ from promptdsl.tree.node import Node, named_label
 
 
 class UnknownName:
-    """An attribute that a node does not have, with advice.
+    """An attribute that raises :class:`UnknownNameError` with advice.
 
-    A ``__getattr__`` of nodes would make each access of an attribute slower: CPython 3.11 reads
-    slots directly only if the class has no ``__getattr__``.
+    A ``__getattr__`` of nodes could do the same. But then each access of an attribute would be
+    slower: CPython 3.11 reads slots directly only if the class has no ``__getattr__``.
     """
 
     def __init__(self, what: str, fix: str) -> None:
@@ -27,7 +27,10 @@ class UnknownName:
 
 
 def refuse(cls: type[Node], name: str, what: str, fix: str) -> None:
-    """Make a name of a node class raise an error with advice, and leave it out of ``dir()``."""
+    """Make a name of a node class raise an error with advice, and leave it out of ``dir()``.
+
+    ``what`` is the name in the error.
+    """
     setattr(cls, name, UnknownName(what, fix))
     Node._refused.add(name)
 

@@ -42,8 +42,8 @@ Decline all other questions in one sentence.
 USAGE: Mapping[str, tuple[list[str], str]] = {
     "no library": (
         ["list", "dekk"],
-        "promptdsl list: error: the library 'dekk' is left out: PROMPTDSL_LIBRARIES is 'desk': "
-        "add it to PROMPTDSL_LIBRARIES, or unset that",
+        "promptdsl list: error: the library 'dekk' is not allowed: PROMPTDSL_LIBRARIES is 'desk': "
+        "add the name to PROMPTDSL_LIBRARIES, or unset this variable",
     ),
     "no qualified name": (
         ["show", "scope"],

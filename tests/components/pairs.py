@@ -145,7 +145,7 @@ def two_detached() -> object:
 
 
 def arguments_that_were_written_before() -> object:
-    """Give parts that stand in the block, with another part behind them, and in both orders."""
+    """Give parts that are in the block, with another part behind them, and in both orders."""
     with User() as user:
         first, second, third = Text("a"), Text("b"), Text("c")
         not_last = caught(lambda: Section("s", first, second))
@@ -158,7 +158,7 @@ def arguments_that_were_written_before() -> object:
 
 
 def arguments_of_calls_that_fail() -> object:
-    """Take the parts back that a refused call was given, and none beside them."""
+    """Take the parts back that a refused call was passed, and none next to them."""
     return [
         in_block(User, lambda: Section("1", Text("a"), Text("b"))),
         in_block(User, lambda: Section("s", Text("a"), object(), Text("b"))),
@@ -330,7 +330,7 @@ def refused_content() -> object:
 
 
 def ids() -> object:
-    """Give ids twice: beside each other, in fragments, in alternatives, and in groundings."""
+    """Give ids twice: next to each other, in fragments, in alternatives, and in groundings."""
     s = Section
     with detached():
         part = s("a", "x")

@@ -50,8 +50,8 @@ def test_turn_of_the_tool_role_holds_results() -> None:
     [
         ("usr", "did you mean 'user'?"),
         ("", "known: assistant, developer, ephemeral, event, system, tool, user"),
-        (None, 'it comes first: Turn("user", ...)'),
-        (["user"], 'it comes first: Turn("user", ...)'),
+        (None, 'the role comes first: Turn("user", ...)'),
+        (["user"], 'the role comes first: Turn("user", ...)'),
     ],
 )
 def test_an_unknown_role_is_an_error(role: Any, fix: str) -> None:

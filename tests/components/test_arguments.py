@@ -1,4 +1,4 @@
-"""What arguments become, and what is no content."""
+"""What arguments become, and an argument that is not content."""
 
 import enum
 from collections.abc import Callable
@@ -197,7 +197,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
 @every_holder
 @folded(("wrong", "what", "fix"), WRONG.values(), ids=WRONG)
 def test_what_is_no_content_is_an_error(holder: str, wrong: Any, what: str, fix: str) -> None:
-    """Anything that is no content is an error that names it and says what to write."""
+    """An argument that is not content is an error that names it and says what to write."""
     error = raised(ContentError, lambda: CONTAINERS[holder](wrong))
     assert (f"{what} cannot be content of {with_article(holder)}", fix) == (error.what, error.fix)
 
@@ -215,7 +215,7 @@ def test_what_is_no_content_is_an_error_in_a_text(wrong: Any, what: str, fix: st
 
 
 def test_an_error_of_content_has_the_line_of_the_call() -> None:
-    """What is no content has no line, so the one of the call is named."""
+    """An argument that is not content has no line, so the one of the call is named."""
 
     def write() -> None:
         with Timeline():
@@ -271,7 +271,7 @@ def test_t_strings_are_one_text(given: Any, expected: str) -> None:
     ],
 )
 def test_an_empty_t_string_is_an_empty_string(write: Callable[[Any], Any], empty: Any) -> None:
-    """A t-string of nothing is an empty string, wherever it stands."""
+    """A t-string of nothing is an empty string, wherever it is."""
     assert said(Developer("x", write(""))) == said(Developer("x", write(empty)))
 
 
@@ -301,7 +301,7 @@ def test_any_interpolation_can_be_read_back(text: str) -> None:
     ],
 )
 def test_interpolations_know_their_expression(expression: Any, expected: str | None) -> None:
-    """A value of a t-string is labelled by what stands in its braces, without blanks around it."""
+    """A value of a t-string is labelled by what is in its braces, without blanks around it."""
     tree = User("Hello ", template("", Interpolation("bob", expression), ""))
     assert [expected] == [part.label for part in tree.content[0].content if isinstance(part, Node)]
 
@@ -321,7 +321,7 @@ def test_a_form_that_a_value_does_not_have_is_an_error(expression: str, expected
         User(template("a ", Interpolation("bob", expression, None, ".2f"), ""))
 
     error = raised(ContentError, write)
-    assert (expected, "correct the part after the colon or the exclamation mark") == (
+    assert (expected, "correct what follows the colon or the exclamation mark in its braces") == (
         error.what.partition(":")[0],
         error.fix,
     )
@@ -337,12 +337,12 @@ def test_a_component_in_a_t_string_is_an_error() -> None:
 
     error = raised(ContentError, write)
     assert lines_of(write, 2, 1) == error.at
-    assert "pass it as an argument of its own" == error.fix
+    assert "pass it as a separate argument" == error.fix
 
 
 @pytest.mark.parametrize("value", [None, ["x"], {"a": 1}, object()])
 def test_what_is_no_text_is_an_error_in_a_t_string(value: Any) -> None:
-    """An interpolation that is no text is an error at the line of the call."""
+    """An interpolation that is not text is an error at the line of the call."""
 
     def write() -> None:
         User(template("a ", Interpolation(value), ""))

@@ -1,4 +1,4 @@
-"""Content blocks and their dictionaries, as messages hold them, given to components."""
+"""Content blocks and their dictionaries, as messages hold them, passed to components."""
 
 import re
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_a_block_of_a_turn_is_sent_as_it_is(block: Any) -> None:
 
 
 def test_the_content_of_a_message_is_content_of_a_turn() -> None:
-    """What a model answered is given to a turn as it is, call, reasoning and results included."""
+    """What a model answered is passed to a turn unchanged, with its call, reasoning and results."""
     reply = Message("assistant", [REASONING, TextBlock("I look."), CALL])
     tree = Timeline(User("q"), Assistant(*reply.content), User(RESULT, "And?"))
     messages = render(tree).messages
@@ -59,7 +59,7 @@ def test_the_content_of_a_message_is_content_of_a_turn() -> None:
 
 
 def test_blocks_beside_strings_are_apart() -> None:
-    """A text block is a block of its own; the strings beside it are joined."""
+    """A text block is a block of its own; the strings next to it are joined."""
     expected = ("user", "a", "b", "c1")
     assert [expected] == comes_to(User("a", TextBlock("b"), "c", 1))
 
@@ -118,7 +118,7 @@ EVENTS: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("block", "text"), EVENTS.values(), ids=EVENTS)
 def test_events_are_told(block: Any, text: str) -> None:
-    """An event block in an event is told as its component would be."""
+    """An event block in an event is reported as its component would be."""
     expected = f'<event type="{block.type}">\n{text}\n</event>'
     assert [expected] * 2 == [only(Event(block)), only(Event(block.to_dict()))]
 
@@ -178,7 +178,9 @@ def test_a_mark_is_refused_in_what_is_sent_once() -> None:
     """A block with a cache mark is no content of a grounding."""
     marked = [TextBlock("x", cache="5m"), ImageBlock(WEB, cache="1h")]
     errors = [raised(PlacementError, lambda b=b: Grounding("g", b)).fix for b in marked]  # type: ignore[misc]
-    assert ["a part that is sent once cannot be cached: leave cache=True out"] * 2 == errors
+    assert [
+        "its content is sent only once, so it cannot be cached: leave cache=True out"
+    ] * 2 == errors
 
 
 # In other components.
@@ -285,7 +287,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
 
 @pytest.mark.parametrize(("wrong", "what", "fix"), WRONG.values(), ids=WRONG)
 def test_what_is_no_block(wrong: Any, what: str, fix: str) -> None:
-    """A mapping that is no known block is an error with the line, and what to write."""
+    """A mapping that is not a known block is an error with the line, and what to write."""
 
     def write() -> None:
         User("a", wrong)

@@ -21,11 +21,11 @@ from tests.internals import CACHE, DEFAULTS, walk
 from tests.renders import ShortForm, comes_to, said
 
 HERE = CacheBreakpoint()
-PRIORITY = "write a number: the higher, the longer it is kept"
+PRIORITY = "write a number: the higher it is, the later a budget drops the part"
 
 
 def test_a_group_stands_for_its_parts() -> None:
-    """A group is a fragment to whoever reads the prompt: its parts stand where it stands."""
+    """A group is a fragment to whoever reads the prompt: its parts are where it is."""
     tree = Timeline(
         Group(System("a"), User("b", Group("c", Group(Text("d"))))), Group(Section("s", "e"))
     )
@@ -56,7 +56,7 @@ def test_a_unit_has_a_priority(kind: Any, priority: Any) -> None:
 @pytest.mark.parametrize("kind", [Group, FirstFit])
 @pytest.mark.parametrize("priority", [True, "high", inf, nan, [1], Text("x"), Fraction(1, 2)])
 def test_what_is_no_priority(kind: Any, priority: Any) -> None:
-    """What is no finite number is refused with what to write, and leaves nothing."""
+    """A value that is not a finite number is refused with what to write, and leaves nothing."""
     assert refusal(OptionError, PRIORITY) == failed(lambda: kind(Text("a"), priority=priority))
 
 
@@ -109,7 +109,7 @@ def test_a_template_string_is_a_form() -> None:
 
 
 def test_everything_written_in_a_block_is_a_form() -> None:
-    """In a block each thing that is written is a form, behind those given as arguments."""
+    """In a block each thing that is written is a form, behind those passed as arguments."""
     with User() as turn, FirstFit("a", priority=1):
         Value("b")
         with Fragment():
@@ -137,7 +137,7 @@ def test_without_content_and_block(write: Callable[[], Node]) -> None:
 @pytest.mark.parametrize("bad", [True, ["a"], {"a": 1}, object()])
 @pytest.mark.parametrize("kind", [FirstFit, Group, partial(Limit, 5)])
 def test_what_is_no_content(kind: Any, bad: Any) -> None:
-    """What is no content is an error that leaves nothing."""
+    """An argument that is not content is an error that leaves nothing."""
     found = failed(lambda: kind(Text("a"), bad))
     assert (ContentError, True, ("before",)) == (found.kind, found.first, found.left)
 
@@ -146,7 +146,7 @@ def test_what_is_no_content(kind: Any, bad: Any) -> None:
     "write", [Group, FirstFit, lambda: Limit(5)], ids=["Group", "FirstFit", "Limit"]
 )
 def test_a_block_that_raises_leaves_nothing(write: Callable[[], Any]) -> None:
-    """An exception in its block takes a container away, what stood before stays."""
+    """An exception in its block takes a container away, what was before stays."""
     with System("a") as block:
         with suppress(KeyError), write():
             Text("b")
@@ -186,7 +186,7 @@ def test_forms_share_ids(write: Callable[[], Node], expected: ShortForm) -> None
 
 
 def test_ids_in_a_fragment() -> None:
-    """Parts beside each other in a fragment have ids of their own where it stands."""
+    """Parts next to each other in a fragment have ids of their own where it is."""
 
     def write() -> None:
         System(Fragment(FirstFit(Section("a", "x")), Section("a", "y")))
@@ -210,12 +210,12 @@ def test_ids_in_a_fragment() -> None:
     ],
 )
 def test_forms_share_no_ids_with_their_siblings(write: Callable[[], Node]) -> None:
-    """An id in a form is unique in that form, and among what stands beside the part."""
+    """An id in a form is unique in that form, and among what is next to the part."""
     assert "the id 'a' is used twice" in raised(PlacementError, write).what
 
 
 def test_one_part_twice() -> None:
-    """The same part beside itself is a twin; in two forms it is not."""
+    """The same part next to itself is a twin; in two forms it is not."""
     part = Section("a", "x")
     assert "the id 'a' is used twice in one System" == (
         raised(PlacementError, lambda: System(part, FirstFit("y", part))).what
@@ -279,7 +279,7 @@ def test_any_ids(models: list[Any]) -> None:
 
 @pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_deep_forms(depth: int) -> None:
-    """Ids are found through ten thousand forms in each other, beside many others."""
+    """Ids are found through ten thousand forms in each other, next to many others."""
 
     def write() -> None:
         part: Node = Fragment(*[Section(f"s{number}", "x") for number in range(depth // 10)])
@@ -373,7 +373,7 @@ RESULT: ShortForm = ("tool", ("result", "1", "a"))
     ],
 )
 def test_places(write: Callable[[], Node], expected: list[ShortForm]) -> None:
-    """They stand wherever what they hold may stand, and say what they hold."""
+    """They are wherever what they hold may be, and say what they hold."""
     assert write() == write()
     assert expected == comes_to(write())
 
@@ -398,7 +398,7 @@ def test_places(write: Callable[[], Node], expected: list[ShortForm]) -> None:
     ],
 )
 def test_without_a_budget(tree: Node, expected: list[str]) -> None:
-    """The first form there is for the reader, and all else as if it stood there alone."""
+    """The first form there is for the reader, and all else as if it was there alone."""
     assert [("user", expected)] == said(tree)
 
 
@@ -483,7 +483,7 @@ TEXTS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("part", TEXTS)
 def test_a_limit_holds_text(part: str) -> None:
-    """Whatever is one text stands in a limit, given or written in its block."""
+    """Whatever is one text is in a limit, given or written in its block."""
     with System() as block, Limit(5, keep="tail"):
         TEXTS[part]()
     given = Limit(5, TEXTS[part](), keep="tail")
@@ -538,7 +538,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 @pytest.mark.parametrize("around", [lambda part: part, Fragment, wrapped])
 @pytest.mark.parametrize(("part", "fix"), REFUSED.values(), ids=REFUSED)
 def test_a_limit_holds_nothing_else(part: Any, fix: str, around: Any) -> None:
-    """What is no text is refused with both lines and where it belongs."""
+    """A value that is not text is refused with both lines and where it belongs."""
 
     def write() -> None:
         Limit(
@@ -694,13 +694,18 @@ def test_refusals(write: Callable[[], object], expected: Failed) -> None:
 def test_never_in_request_only_content(write: Callable[[], object]) -> None:
     """What is sent once cannot be cached."""
     error = raised(PlacementError, write)
-    assert "a part that is sent once cannot be cached: leave the breakpoint out" == error.fix
+    assert (
+        "its content is sent only once, so it cannot be cached: leave the breakpoint out"
+        == error.fix
+    )
 
 
 def test_the_advice_for_an_option() -> None:
     """Where it was asked for by an option, that is what to leave out."""
     error = raised(PlacementError, lambda: Ephemeral(Section("s", "a", cache=True)))
-    assert "a part that is sent once cannot be cached: leave cache=True out" == error.fix
+    assert (
+        "its content is sent only once, so it cannot be cached: leave cache=True out" == error.fix
+    )
 
 
 @pytest.mark.parametrize(
@@ -714,7 +719,7 @@ def test_the_advice_for_an_option() -> None:
     ],
 )
 def test_never_in_one_text(write: Callable[[], object], holder: str) -> None:
-    """A part that is one text is sent whole."""
+    """A part that is one text is sent completely."""
     error = raised(PlacementError, write)
     assert f"a {holder} is one text: write the breakpoint after it" == error.fix
 
@@ -818,7 +823,7 @@ def test_conversation(tree: Node, expected: list[tuple[str, ...]]) -> None:
 
 
 def test_tool_answers() -> None:
-    """A breakpoint in an answer marks the block before it, one beside answers the answer."""
+    """A breakpoint in an answer marks the block before it, one next to answers the answer."""
     call = Assistant(ToolUse("t", {}, id="1"), HERE)
     one, two = (
         render(Timeline(call, answer)).messages

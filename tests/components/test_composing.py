@@ -1,4 +1,4 @@
-"""Components of an author's own: names, children, and what stands in for them."""
+"""Components of an author's own: names, children, and what replaces them."""
 
 import asyncio
 import functools
@@ -27,7 +27,7 @@ def persona(name: str) -> None:
 
 @component
 def back(part: Any) -> Any:
-    """Return what it is given."""
+    """Return what it is passed."""
     return part
 
 
@@ -51,7 +51,7 @@ def box(*parts: Any, more: Any = (), last: Any = None) -> None:
 
 
 def other(name: str) -> None:
-    """Stand in for a persona."""
+    """Replace a persona."""
     Text("no ", Value(name))
 
 
@@ -65,7 +65,7 @@ def text_of(part: Node) -> str:
 
 
 def test_a_component_writes_into_the_open_block() -> None:
-    """What the function writes stands where the component was called."""
+    """What the function writes is where the component was called."""
     with System("a") as block:
         persona("<event>")
         Text("z")
@@ -88,7 +88,7 @@ def test_a_component_writes_into_the_open_block() -> None:
     ],
 )
 def test_what_a_component_returns_stands_there(make: Callable[[], Any], expected: str) -> None:
-    """A part stands where the component does; text is its author's, a value stays one."""
+    """A part is where the component is; text is its author's, a value stays one."""
 
     @component
     def returning() -> Any:
@@ -118,7 +118,7 @@ def test_a_component_may_come_to_nothing(nothing: Any) -> None:
     ],
 )
 def test_what_a_component_cannot_return(wrong: Any, message: str, fix: str) -> None:
-    """What is no content is an error at the line of the call, and nothing is left in the block."""
+    """An argument that is not content is an error at the line of the call; the block is empty."""
 
     @component(name="back")
     def returning() -> Any:
@@ -136,7 +136,7 @@ def test_what_a_component_cannot_return(wrong: Any, message: str, fix: str) -> N
 
 
 def test_what_a_component_writes_and_returns_stands_there_once() -> None:
-    """Returning what was written is the same as not returning it, however deep it stands."""
+    """Returning what was written is the same as not returning it, however deep it is."""
 
     @component
     def direct() -> Section:
@@ -153,7 +153,7 @@ def test_what_a_component_writes_and_returns_stands_there_once() -> None:
 
 
 def test_a_component_writes_and_returns() -> None:
-    """A part that is returned stands behind what was written."""
+    """A part that is returned is behind what was written."""
     rules = Section("rules", "never")
 
     @component
@@ -165,7 +165,7 @@ def test_a_component_writes_and_returns() -> None:
 
 
 def test_a_component_returns_a_part_of_another_tree() -> None:
-    """A part that stands in a finished tree can be returned as often as one likes."""
+    """A part that is in a finished tree can be returned as often as one likes."""
     with System() as finished:
         Text("x")
     assert [("user", ["x", "x"])] == said(
@@ -187,7 +187,10 @@ def test_a_component_cannot_return_what_stands_in_the_block() -> None:
 
     parts: list[Node] = []
     error = raised(ScopeError, write)
-    assert ("this Text is already written elsewhere in a block", lines_of(write, 3, 2)) == (
+    assert (
+        "this Text already belongs to the block in which it was written",
+        lines_of(write, 3, 2),
+    ) == (
         error.what,
         error.at,
     )
@@ -204,7 +207,7 @@ def test_a_component_with_no_block_open_is_a_part() -> None:
 
 
 def test_a_component_under_detached() -> None:
-    """A component written under ``detached()`` stands in no block until it is put into one."""
+    """A component written under ``detached()`` is in no block until it is put into one."""
     with System("a") as block:
         with detached():
             part = persona("x")
@@ -253,12 +256,12 @@ def test_the_representation_names_the_component() -> None:
     ],
 )
 def test_where_a_component_stands(write: Callable[[], Node], expected: str) -> None:
-    """What a component wrote stands wherever that may stand, as if written there."""
+    """What a component wrote is wherever that may be, as if written there."""
     assert [("system", [expected])] == said(write())
 
 
 def test_components_hold_turns_and_event_blocks() -> None:
-    """A component of turns stands in a Timeline, one of event blocks in an Event."""
+    """A component of turns is in a Timeline, one of event blocks in an Event."""
 
     @component
     def exchange(question: str) -> None:
@@ -348,7 +351,7 @@ def test_a_component_of_itself_without_end() -> None:
 
 
 def test_parts_given_as_arguments_are_placed_by_the_function() -> None:
-    """Parts written in the argument list stand where the function puts them, and only there."""
+    """Parts written in the argument list are where the function puts them, and only there."""
     with System("a") as block:
         box(Text("b"), more=[Text("c"), Value("d")], last=Text("e"))
         Text("z")
@@ -357,7 +360,7 @@ def test_parts_given_as_arguments_are_placed_by_the_function() -> None:
 
 
 def test_parts_given_to_a_component_with_children() -> None:
-    """A part given to a component with children stands where its function puts it."""
+    """A part passed to a component with children is where its function puts it."""
 
     @component
     def framed(head: Node) -> Generator[None]:
@@ -371,7 +374,7 @@ def test_parts_given_to_a_component_with_children() -> None:
 
 
 def test_a_part_the_function_leaves_out_is_nowhere() -> None:
-    """A part given to a component that does not use it does not stay behind in the block."""
+    """A part passed to a component that does not use it does not stay behind in the block."""
 
     @component
     def counting(*parts: Node) -> int:
@@ -392,7 +395,10 @@ def test_a_part_that_stands_in_the_block_is_no_argument() -> None:
             box(part)
 
     error = raised(ScopeError, write)
-    assert ("this Text is already written elsewhere in a block", lines_of(write, 4, 2)) == (
+    assert (
+        "this Text already belongs to the block in which it was written",
+        lines_of(write, 4, 2),
+    ) == (
         error.what,
         error.at,
     )
@@ -432,8 +438,8 @@ async def yielding() -> Any:
 @pytest.mark.parametrize(
     ("wrong", "what", "fix"),
     [
-        (awaiting, "not an async def", "write a Lazy for a function that awaits"),
-        (yielding, "not an async def", "write a Lazy for a function that awaits"),
+        (awaiting, "not an async def", "write Lazy(function) for a function that awaits"),
+        (yielding, "not an async def", "write Lazy(function) for a function that awaits"),
         (functools.partial(other, "x"), "not partial", "write @component before a def"),
         (staticmethod(other), "not staticmethod", "write @component before a def"),
         (int, "not type", "write @component before a def"),
@@ -442,7 +448,7 @@ async def yielding() -> Any:
     ],
 )
 def test_what_is_no_plain_function(wrong: Any, what: str, fix: str) -> None:
-    """What is no plain function is refused at the author's line."""
+    """A value that is not a plain function is refused at the author's line."""
 
     def write() -> None:
         component(wrong)
@@ -457,7 +463,7 @@ def test_what_is_no_plain_function(wrong: Any, what: str, fix: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "1a", "<b>", "a\n", "é", 3])
 def test_what_is_no_name(name: Any) -> None:
-    """A name that could not stand in an outline is refused at the author's line."""
+    """A name that could not be in an outline is refused at the author's line."""
 
     def write() -> None:
         component(name=name)(other)
@@ -470,7 +476,7 @@ def test_what_is_no_name(name: Any) -> None:
 
 
 def test_a_lambda_has_no_name() -> None:
-    """A lambda is a component once it is given a name."""
+    """A lambda is a component if it gets a name."""
     with pytest.raises(OptionError, match="'<lambda>' cannot be the name of a component"):
         component(lambda: "x")
     assert "x" == text_of(component(name="x")(lambda: "x")())
@@ -505,7 +511,11 @@ def test_wrong_arguments(call: Callable[[], object]) -> None:
         (lambda: User(back(ToolUse("t", {}, id="1"))), "a ToolUse cannot", "only an Assistant"),
         (lambda: Timeline(back("x")), "a back cannot be in a Timeline", "put it in a System"),
         (lambda: Timeline(back(Text("x"))), "a Text cannot be in a Timeline", "put it in a"),
-        (lambda: List(back(Section("s", "x"))), "a Section cannot be in a List", "a Section"),
+        (
+            lambda: List(back(Section("s", "x"))),
+            "a Section cannot be in a List",
+            "write the Section",
+        ),
     ],
 )
 def test_where_a_component_may_not_stand(write: Callable[[], object], what: str, fix: str) -> None:
@@ -532,7 +542,7 @@ def test_a_turn_in_a_turn_names_the_lines_of_both() -> None:
 
 
 def test_siblings_of_one_id() -> None:
-    """Two components whose sections have one id cannot stand beside each other."""
+    """Two components whose sections have one id cannot be next to each other."""
 
     def write() -> None:
         System(persona("a"), persona("b"))
@@ -560,7 +570,7 @@ def test_a_component_is_no_text(write: Callable[[], object], what: str) -> None:
 
 
 def test_children_stand_where_the_function_yields() -> None:
-    """What is written in the block stands where the generator yields."""
+    """What is written in the block is where the generator yields."""
 
     @component
     def between(text: str) -> Generator[None]:
@@ -766,7 +776,7 @@ def test_a_plain_function_that_raises() -> None:
     [KeyError("x"), StopIteration(3), GeneratorExit(), KeyboardInterrupt(), RuntimeError("x")],
 )
 def test_children_that_raise(error: BaseException) -> None:
-    """What the block raises passes as it is, and nothing of the component is left."""
+    """What the block raises passes unchanged, and nothing of the component is left."""
 
     def write() -> None:
         with card("T"):
@@ -818,7 +828,7 @@ def test_a_function_that_swallows_an_exception() -> None:
 
 
 def test_an_exception_that_is_swallowed_around_the_children() -> None:
-    """Children that stand in no block of the function stay up to where they raised."""
+    """Children that are in no block of the function stay up to where they raised."""
 
     @component
     def forgiving() -> Generator[None]:
@@ -933,7 +943,7 @@ def test_a_component_in_another_thread() -> None:
 
 
 def test_a_component_is_opened_where_it_was_written() -> None:
-    """A component that stands in an open block cannot be opened in another thread."""
+    """A component that is in an open block cannot be opened in another thread."""
     with System("a") as block:
         part = card("T")
         errors = in_thread(part.__enter__)
@@ -1025,7 +1035,7 @@ def test_overrides_of_several_names() -> None:
 
 
 def test_a_stand_in_calls_what_it_stands_in_for() -> None:
-    """Called by its own name inside a stand-in, a component is what stood in around it."""
+    """A stand-in that calls its component by name gets what replaced it outside of the stand-in."""
 
     def shouting(name: str) -> None:
         Text("HEY")
@@ -1060,7 +1070,7 @@ def test_stand_ins_that_call_each_other() -> None:
 
 
 def test_a_component_stands_in_for_another() -> None:
-    """A stand-in may itself be a component: it is shown under the name it stands in for."""
+    """A stand-in may itself be a component: it is shown under the name it replaces."""
 
     @component
     def robot(name: str) -> str:
@@ -1074,7 +1084,7 @@ def test_a_component_stands_in_for_another() -> None:
 
 
 def test_what_wraps_a_stand_in_is_called() -> None:
-    """A decorated function stands in with its decoration."""
+    """A decorated function replaces a component with its decoration."""
 
     def loud(function: Callable[[str], str]) -> Callable[[str], str]:
         @functools.wraps(function)
@@ -1088,7 +1098,7 @@ def test_what_wraps_a_stand_in_is_called() -> None:
 
 
 def test_a_stand_in_with_children() -> None:
-    """For a component with children another generator stands in; the children are the same."""
+    """Another generator can replace a component with children; the children are the same."""
 
     def quoted(title: str) -> Generator[None]:
         Text(title, ":")
@@ -1101,7 +1111,7 @@ def test_a_stand_in_with_children() -> None:
 
 
 def test_children_of_a_stand_in_keep_the_overrides_of_their_author() -> None:
-    """Inside the block of a stand-in its component is the stand-in again: it is no call of it."""
+    """Inside the block of a stand-in its component is the stand-in again: this is not its call."""
 
     def labelled(title: str) -> Generator[None]:
         Text("<", title, ">")
@@ -1154,7 +1164,7 @@ def test_a_stand_in_overrides_for_its_children() -> None:
 
 
 def numbered_back(part: Any) -> str:
-    """Stand in for ``back``."""
+    """Replace ``back``."""
     return f"back {part}"
 
 
@@ -1299,7 +1309,7 @@ def test_an_unknown_component(name: str, near: str) -> None:
     ],
 )
 def test_what_is_no_stand_in(stand_in: Any, what: str) -> None:
-    """What is no plain function and no part is an error at the author's line."""
+    """A value that is not a plain function or a part is an error at the author's line."""
 
     def write() -> None:
         override({"persona": stand_in})
@@ -1373,7 +1383,7 @@ MADE = [component(name=NAMES[signature])(FUNCTIONS[signature]) for signature in 
     ],
 )
 def test_functions_of_the_same_arguments_stand_in(original: str, stand_in: str) -> None:
-    """A function that takes what every call of a component gives can stand in for it."""
+    """A function that takes what every call of a component gives can replace it."""
     name = NAMES[original]
     with override({name: FUNCTIONS[stand_in]}):
         ((overridden, function),) = Lazy(_nothing).overrides
@@ -1404,7 +1414,7 @@ def test_functions_of_the_same_arguments_stand_in(original: str, stand_in: str) 
     ],
 )
 def test_functions_of_other_arguments_do_not(original: str, stand_in: str, problem: str) -> None:
-    """A function that cannot take every call of a component is refused where it is given."""
+    """A function that cannot take every call of a component is refused where it is passed."""
     name = NAMES[original]
 
     def write() -> None:
@@ -1474,7 +1484,7 @@ def test_what_a_call_gives(
 
 
 def test_the_outline_names_components() -> None:
-    """Parts in a turn stand under their component; turns and sections say who wrote them."""
+    """Parts in a turn are under their component; turns and sections say who wrote them."""
 
     @component
     def opening() -> None:
@@ -1554,7 +1564,7 @@ def _nothing(_: object) -> None:
 
 
 def test_lazies_under_other_overrides_differ() -> None:
-    """Lazies are the same when the same functions stand in for what they write."""
+    """Lazies are the same when the same functions replace what they write."""
     with override({"persona": other}):
         under = Lazy(_nothing)
     with override({"persona": other}):
@@ -1567,7 +1577,7 @@ def test_lazies_under_other_overrides_differ() -> None:
 
 
 def test_a_running_stand_in_is_saved() -> None:
-    """A lazy written by a stand-in keeps, when saved, that its component is what stood around."""
+    """A saved lazy of a stand-in keeps what its component was outside of the stand-in."""
     with override({"persona": other}), override({"persona": late}):
         part = persona("x")
     saved = pickle.loads(pickle.dumps(part))
@@ -1576,7 +1586,7 @@ def test_a_running_stand_in_is_saved() -> None:
 
 
 def late(name: str) -> Lazy:
-    """Stand in for a persona with one that is written late."""
+    """Replace a persona with one that is written late."""
     return Lazy(functools.partial(_late, name))
 
 

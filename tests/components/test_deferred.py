@@ -32,7 +32,7 @@ def group(*parts: Any) -> Node:
 
 
 def late(returned: Any) -> Lazy:
-    """Return a lazy that comes to what is given."""
+    """Return a lazy that comes to what is passed."""
     return Lazy(lambda _: returned)
 
 
@@ -59,13 +59,13 @@ def late(returned: Any) -> Lazy:
     ],
 )
 def test_what_a_lazy_returns(returned: Any, expected: str) -> None:
-    """Text is a value, ``trusted()`` text its author's; a part stands where the lazy does."""
+    """Text is a value, ``trusted()`` text its author's; a part is where the lazy is."""
     assert [("system", [f"a\n\n{expected}\n\nz"])] == said(System("a", late(returned), "z"))
 
 
 @pytest.mark.parametrize("nothing", [None, "", late(None)])
 def test_a_lazy_may_come_to_nothing(nothing: Any) -> None:
-    """Where a lazy comes to nothing, nothing stands: no item, no message, no blank line."""
+    """Where a lazy comes to nothing, nothing is sent: no item, no message, no blank line."""
     tree = Timeline(
         System("a", late(nothing), "z"), late(nothing), Assistant(late(nothing)), User("q")
     )
@@ -110,7 +110,7 @@ def test_what_a_lazy_cannot_return(wrong: Any, what: str) -> None:
 
 
 def test_an_unfinished_part_cannot_be_returned() -> None:
-    """A component with nothing in it is no part, whoever returns it."""
+    """A component with nothing in it is not a part, whoever returns it."""
     with detached():
         part = Section("s")
     with pytest.raises(ContentError, match="this Section was written with no content"):
@@ -151,21 +151,21 @@ every_holder = pytest.mark.parametrize("holder", CONTAINERS.values(), ids=CONTAI
 @every_holder
 @pytest.mark.parametrize("model", ["gpt-5", "claude-opus-5"])
 def test_a_lazy_stands_in_every_container(holder: Callable[[Any], Node], model: str) -> None:
-    """Wherever a lazy stands, its text is what a value there is."""
+    """Wherever a lazy is, its text is what a value there is."""
     written, lazy = holder(Fragment(Value("# <b>\n- x"))), holder(late("# <b>\n- x"))
     assert render(written, model=model).messages == render(lazy, model=model).messages
 
 
 @every_holder
 def test_a_lazy_part_stands_in_every_container(holder: Callable[[Any], Node]) -> None:
-    """Wherever a lazy stands, a part of it is what the part written there is."""
+    """Wherever a lazy is, a part of it is what the part written there is."""
     part = List("p", Value("<b>"))
     assert render(holder(part)).messages == render(holder(late(part))).messages
 
 
 @every_holder
 def test_a_lazy_of_a_lazy_stands_in_every_container(holder: Callable[[Any], Node]) -> None:
-    """A lazy in what a lazy returned is called, too, and stands where that does."""
+    """A lazy in what a lazy returned is called, too, and is where that is."""
     assert render(holder(late("x"))).messages == render(holder(late(Fragment(late("x"))))).messages
 
 
@@ -187,7 +187,7 @@ def test_lazies_among_turns() -> None:
 
 
 def test_one_lazy_at_two_places() -> None:
-    """A lazy in a part that stands twice is called for each place."""
+    """A lazy in a part that occurs twice is called for each place."""
     numbers = iter(range(9))
     part = Section("s", Lazy(lambda _: next(numbers)))
     assert [("system", ["0"]), ("user", ["1"])] == said(Timeline(System(part), User(part)))
@@ -209,7 +209,7 @@ def test_a_lazy_is_called_once_for_a_render() -> None:
 
 
 def test_lazies_are_called_in_document_order() -> None:
-    """Lazies are called in the order they stand in, those they return behind them."""
+    """Lazies are called in the order they are in, those they return behind them."""
     called: list[str] = []
 
     def noting(name: str, returned: Any = None) -> Lazy:
@@ -240,7 +240,7 @@ def test_lazies_are_called_in_document_order() -> None:
     ],
 )
 def test_a_lazy_is_told_the_request(asked: dict[str, Any], expected: LazyContext) -> None:
-    """The function gets the model and the provider that ``render`` was given."""
+    """The function gets the model and the provider that ``render`` was passed."""
     told: list[LazyContext] = []
     render(User("q", Lazy(told.append)), **asked)
     asyncio.run(arender(User("q", Lazy(told.append)), **asked))
@@ -274,7 +274,7 @@ def test_a_lazy_may_render() -> None:
 
 
 def test_what_a_lazy_raises_passes() -> None:
-    """An exception of the function is raised by ``render`` as it is."""
+    """An exception of the function is raised by ``render`` unchanged."""
     error = KeyError("x")
 
     def failing(_: LazyContext) -> None:
@@ -321,7 +321,7 @@ def test_a_lazy_that_leaves_a_block_open() -> None:
 
 
 def test_a_lazy_keeps_the_overrides_of_where_it_was_written() -> None:
-    """Functions stand in as they did around the lazy, not around ``render``."""
+    """The overrides around the lazy are in force, not those around ``render``."""
 
     def robot(name: str) -> str:
         return f"robot {name}"
@@ -357,7 +357,7 @@ def test_a_lazy_leaves_no_override() -> None:
 
 
 def test_a_lazy_for_people_is_not_called_for_a_model() -> None:
-    """What stands in a Note, or is for people otherwise, is called for people only."""
+    """What is in a Note, or is for people otherwise, is called for people only."""
     called: list[str] = []
 
     def noting(_: LazyContext) -> str:
@@ -520,7 +520,7 @@ def test_lazies_are_the_same_with_the_same_function() -> None:
 def test_what_is_written_late_is_no_part_of_one_text(
     write: Callable[[Any], Any], part: Node
 ) -> None:
-    """Inside of one text a lazy or a template is an error: it stands beside the text."""
+    """Inside of one text a lazy or a template is an error: it is next to the text."""
     with pytest.raises(ContentError, match="cannot be inside"):
         write(part)
 
@@ -595,7 +595,7 @@ def test_a_template_of_a_file(tmp_path: Path) -> None:
 
 
 def test_a_template_that_says_nothing() -> None:
-    """An empty template leaves nothing where it stands."""
+    """An empty template leaves nothing where it is."""
     assert [("system", ["a\n\nz"])] == said(System("a", Template.from_string(""), "z"))
     assert [] == said(User(Template.from_string("{% if x %}y{% endif %}", x=False)))
 
@@ -621,13 +621,13 @@ def test_a_template_that_cannot_be_rendered(
 @pytest.mark.parametrize(
     ("make", "what"),
     [
-        (lambda: Template.from_string("x", a=object()), "a is a live object, not plain data"),
+        (lambda: Template.from_string("x", a=object()), "a is an object, not plain data"),
         (lambda: Template.from_string("x", ["a"]), "the variables of a template are a mapping"),  # type: ignore[arg-type]
         (lambda: Template.from_string("x", {"a": 1}, a=2), "the variable 'a' is passed twice"),
     ],
 )
 def test_variables_that_are_refused(make: Callable[[], Node], what: str) -> None:
-    """What is no plain data is refused where it is written."""
+    """A value that is not plain data is refused where it is written."""
     error = raised(ContentError, make)
     assert lines_of(make, 0) == error.at
     assert what in error.what
@@ -635,7 +635,7 @@ def test_variables_that_are_refused(make: Callable[[], Node], what: str) -> None
 
 @pytest.mark.parametrize("name", ["../a", "/a", "", "a\\b"])
 def test_a_name_that_leads_out_of_its_folder(name: str) -> None:
-    """A name that is no name of a template is refused where it is written."""
+    """A name that is not a name of a template is refused where it is written."""
 
     def write() -> None:
         Template(name)
@@ -644,7 +644,7 @@ def test_a_name_that_leads_out_of_its_folder(name: str) -> None:
 
 
 def test_a_template_is_written_into_the_open_block() -> None:
-    """A template stands where it was written."""
+    """A template is where it was written."""
     with System("a") as block:
         Template.from_string("{{ x }}", x=1)
         Text("z")

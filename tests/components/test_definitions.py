@@ -1,4 +1,4 @@
-"""Tools and outputs: what is sent beside the messages."""
+"""Tools and outputs: what is sent next to the messages."""
 
 import copy
 import pickle
@@ -61,7 +61,7 @@ def test_tools(tool: Tool, expected: ToolDefinition) -> None:
 
 
 def test_a_schema_cannot_change() -> None:
-    """Changing what was given changes no tool."""
+    """Changing what was passed changes no tool."""
     schema: dict[str, Any] = {"type": "object", "properties": {}}
     tool = Tool(name="ping", input_schema=schema)
     schema["properties"]["late"] = {}
@@ -154,13 +154,13 @@ def test_an_answer_in_a_field() -> None:
 
 
 def beside() -> Any:
-    """Return a node that stands beside the turns."""
+    """Return a node that is next to the turns."""
     return Tool(search)
 
 
 @pytest.mark.parametrize("make", [beside, lambda: Output(Answer)])
 def test_where_they_stand(make: Callable[[], Any]) -> None:
-    """Tools and outputs stand in a timeline, a fragment, a group, a component, a lazy there."""
+    """Tools and outputs are in a timeline, a fragment, a group, a component, a lazy there."""
 
     @component
     def equipped() -> None:

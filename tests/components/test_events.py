@@ -60,19 +60,19 @@ def test_events_are_told_in_words(write: Any, expected: str) -> None:
     ],
 )
 def test_events_are_fenced_by_type(write: Any, type: str) -> None:
-    """Each event stands in a fence that names its type."""
+    """Each event is in a fence that names its type."""
     lines = text(write()).split("\n")
     assert (f'<event type="{type}">', "</event>") == (lines[0], lines[-1])
 
 
 def test_an_absent_value_is_not_none() -> None:
-    """A change from nothing known is told differently from a change from ``None``."""
+    """A change from nothing known is reported differently from a change from ``None``."""
     absent, none = text(StateChange("a", new=1)), text(StateChange("a", old=None, new=1))
     assert absent != none
 
 
 def test_details_appear_in_order() -> None:
-    """Details keep the order they were given in."""
+    """Details keep the order they were passed in."""
     names = [f"field_{n}" for n in (3, 1, 2)]
     lines = text(SystemEvent("x", **dict.fromkeys(names, "v"))).split("\n")
     assert [f"{name}: v" for name in names] == lines[2:-1]
@@ -174,7 +174,7 @@ def test_nested_data_is_json(write: Any, value: Any, expected: str) -> None:
 
 @given(any_data.json_values)
 def test_any_nested_data_is_read_back(value: Any) -> None:
-    """Any JSON value that is given as a part of a field is read back from its line."""
+    """Any JSON value that is passed as a part of a field is read back from its line."""
     line = text(SystemEvent("x", data=[value])).split("\n")[2]
     assert [value] == json.loads(line.removeprefix("data: "))
 
@@ -261,7 +261,7 @@ def test_text_of_a_lazy_and_of_a_limit() -> None:
 
 
 def test_an_event_without_text_is_whole() -> None:
-    """A block that is opened and left without text is told with its fields."""
+    """A block that is opened and left without text is reported with its fields."""
     with Event() as event:
         with UserAction("x"):
             pass
@@ -295,7 +295,7 @@ def test_a_wrong_field_takes_the_text_back() -> None:
 
 
 def test_format_block_gives_the_fields() -> None:
-    """The text of ``format_block`` stands for the fields, and the text follows it."""
+    """The text of ``format_block`` replaces the fields, and the text follows it."""
     rendered = render(Event(UserAction("x", "text")), transformation={"format_block": repr_of})
     assert '<event type="user_action">\nUserActionBlock\n\ntext\n</event>' == (
         rendered.messages[0].text
@@ -308,7 +308,7 @@ def repr_of(block: Any) -> str:
 
 
 def test_events_and_text_stand_side_by_side() -> None:
-    """Text written in an event stands in a fence of its own, in order."""
+    """Text written in an event is in a fence of its own, in order."""
     with Event() as turn:
         Text("a")
         Text("b")
@@ -320,7 +320,7 @@ def test_events_and_text_stand_side_by_side() -> None:
 
 
 def test_an_event_stays_where_it_happened() -> None:
-    """Events are told in the order of the conversation."""
+    """Events are reported in the order of the conversation."""
     tree = Timeline(User("a"), Event(UserAction("x")), User("b"))
     ((_, texts),) = said(tree)
     assert ["a", "b"] == [texts[0], texts[-1]]

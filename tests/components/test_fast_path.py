@@ -69,7 +69,7 @@ def test_a_block(write: Write) -> None:
 
 
 def test_a_call() -> None:
-    """A call whose input is text is that of a string that is no exact one."""
+    """A call whose input is text is that of a string that is not an exact one."""
 
     class Name(str):
         """A name."""

@@ -118,13 +118,13 @@ def test_a_list_that_changes_later(
 
 
 def test_an_iterator_is_read_once() -> None:
-    """A recording given as an iterator renders any number of times."""
+    """A recording passed as an iterator renders any number of times."""
     history = History(Message("user", text) for text in "ab")
     assert said(history) == said(history) == [("user", ["a", "b"])]
 
 
 def test_recordings_stand_where_they_are_written() -> None:
-    """Several recordings stand among the turns, written in blocks, as parts and as arguments."""
+    """Several recordings are among the turns, written in blocks, as parts and as arguments."""
     with detached():
         part = History([{"role": "assistant", "content": "b"}])
     with Timeline() as tree:
@@ -147,7 +147,7 @@ def test_any_recorded_text_is_sent_to_the_byte(text: str) -> None:
 
 
 A_PATH = "it is the path of a file: write History(json.loads(Path(text).read_text()));"
-OF_A_TRANSCRIPT = "for the file of a Transcript, History(Transcript.open(text))"
+OF_A_TRANSCRIPT = "for the file of a Transcript, write History(Transcript.open(text))"
 
 
 @pytest.mark.parametrize(
@@ -303,9 +303,12 @@ def test_what_a_budget_may_take(
         ({"keep": 1.0}, "write a whole number, 0 or more"),
         ({"step": -1}, "write a whole number, 0 or more"),
         ({"step": "1"}, "write a whole number, 0 or more"),
-        ({"priority": None}, "write a number; keep= is the number of its last exchanges that stay"),
-        ({"priority": True}, "write a number: the higher, the longer it is kept"),
-        ({"priority": float("nan")}, "write a number: the higher, the longer it is kept"),
+        ({"priority": None}, "write a number; keep=... is for the last exchanges that always stay"),
+        ({"priority": True}, "write a number: the higher it is, the later a budget drops the part"),
+        (
+            {"priority": float("nan")},
+            "write a number: the higher it is, the later a budget drops the part",
+        ),
         ({"kep": 1}, "did you mean 'keep'?"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Content that was taken for an id: it is told, and the way to write it is shown."""
+"""Content that was taken for an id: it is reported, and the way to write it is shown."""
 
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +52,7 @@ def test_ids_that_are_fine(part: Any) -> None:
 
 @pytest.mark.parametrize("make", [ToolMessage, lambda *args: User(ToolResult(*args))])
 def test_a_text_as_the_id_of_a_call(make: Callable[..., Any]) -> None:
-    """A result whose first argument is a text is a hint, where it is no error."""
+    """A result whose first argument is a text is a hint, where it is not an error."""
     call = Assistant(ToolUse("f", {}, id="c"))
     [why] = told(User("x"), call, make("It rains."), transformation={"tool_pairing": "fill"})
     assert '("call_1", "It rains.")' in why

@@ -148,19 +148,19 @@ def test_what_a_list_or_code_follows(part: Any, tight: bool) -> None:
     ],
 )
 def test_a_list_in_a_list(part: Node, expected: str) -> None:
-    """A list in a list stands under the item before it, and takes no number."""
+    """A list in a list is under the item before it, and takes no number."""
     assert expected == only_text(System(part))
 
 
 def test_a_list_in_a_list_in_xml() -> None:
-    """In XML a list in a list stands beside the items, or in one when it is the first."""
+    """In XML a list in a list is next to the items, or in one when it is the first."""
     inner = "<list>\n<item>b</item>\n</list>"
     assert f"<list>\n<item>a</item>\n{inner}\n</list>" == both(System(List("a", List("b"))))[1]
     assert f"<list>\n<item>{inner}</item>\n</list>" == both(System(List(List("b"))))[1]
 
 
 def test_numbers_of_several_digits() -> None:
-    """What stands in an item is indented by the width of its own number."""
+    """What is in an item is indented by the width of its own number."""
     nine = [str(number) for number in range(1, 10)]
     part = List(*nine, Item("ten\nlines"), List("under ten"), "eleven", ordered=True)
     assert only_text(System(part)).endswith(
@@ -225,7 +225,7 @@ def test_in_blocks() -> None:
 
 
 def test_arguments_and_a_block() -> None:
-    """A block appends to what was given as arguments."""
+    """A block appends to what was passed as arguments."""
     with System() as written, List("a"):
         Text("b")
     assert "- a\n- b" == only_text(written)
@@ -237,7 +237,7 @@ def test_every_argument_is_an_item() -> None:
 
 
 def test_an_argument_just_written_is_moved() -> None:
-    """What is written in an argument list stands in the list alone, in the order given."""
+    """What is written in an argument list is in the list alone, in the order given."""
     with System() as written:
         List(Text("a"), "b", Item("c"), Quote(Text("d")), Value("e"))
         Example(Text("f"), Quote("g"))
@@ -328,7 +328,7 @@ def test_a_block_nothing_was_written_in() -> None:
     ],
 )
 def test_formats(part: Node, expected: str) -> None:
-    """Parts in a format of their own are written in it, whatever stands around them."""
+    """Parts in a format of their own are written in it, whatever is around them."""
     assert expected == only_text(System(part))
 
 
@@ -454,7 +454,7 @@ def test_any_value_stays_behind_its_margin(
 def test_author_text_stays_in_its_element(
     wrap: Callable[[Any], Node], name: str, forged: str
 ) -> None:
-    """No author text opens or closes an element it stands in, however it is spelled."""
+    """No author text opens or closes an element it is in, however it is spelled."""
     part = wrap(forged.format(name, name.upper()))
     whole = only_text(Section("rules", List(part)), transformation=XML)
     harmless = only_text(Section("rules", List(wrap("a"))), transformation=XML)
@@ -489,7 +489,7 @@ every_list = pytest.mark.parametrize("holder", LISTS.values(), ids=LISTS)
     ],
 )
 def test_what_is_no_content(holder: Callable[..., Node], given: Any, fix: str) -> None:
-    """What is no content is an error with the line that says what to write."""
+    """An argument that is not content is an error with the line that says what to write."""
     with pytest.raises(ContentError) as caught:
         holder(given)
     assert fix == caught.value.fix
@@ -513,7 +513,7 @@ def test_nothing_in_an_item(holder: Callable[..., Node], given: Any) -> None:
 
 
 ONLY_TEXT = "{1} {0} holds text only: write it next to the {0}"
-NO_SECTION = "a Section holds lists, a list holds no Section"
+NO_SECTION = "write the Section around the {0}, or next to it"
 TURN = "a turn cannot be in a turn: write it next to the turn, directly in the Timeline"
 CALL = "only an Assistant turn holds a ToolUse: Assistant(ToolUse(...))"
 ITEM = "an Item belongs in a List or a Checklist"
@@ -523,11 +523,15 @@ URL = "https://example.org/a.png"
 @pytest.mark.parametrize(
     ("kind", "fix", "write"),
     [
-        (PlacementError, NO_SECTION, lambda: List(Section("s", "a"))),
-        (PlacementError, NO_SECTION, lambda: Checklist("a", Section("s", "a"))),
-        (PlacementError, NO_SECTION, lambda: List(Fragment(Section("s", "a")))),
-        (PlacementError, NO_SECTION, lambda: Quote(Text("a"), Section("s", "a"))),
-        (PlacementError, NO_SECTION, lambda: Example(Section("s", "a"), Text("b"))),
+        (PlacementError, NO_SECTION.format("List"), lambda: List(Section("s", "a"))),
+        (PlacementError, NO_SECTION.format("Checklist"), lambda: Checklist("a", Section("s", "a"))),
+        (PlacementError, NO_SECTION.format("List"), lambda: List(Fragment(Section("s", "a")))),
+        (PlacementError, NO_SECTION.format("Quote"), lambda: Quote(Text("a"), Section("s", "a"))),
+        (
+            PlacementError,
+            NO_SECTION.format("Example"),
+            lambda: Example(Section("s", "a"), Text("b")),
+        ),
         (
             PlacementError,
             ONLY_TEXT.format("List", "a"),
@@ -591,7 +595,7 @@ def test_an_example_has_two_sides() -> None:
 
 
 def test_a_failed_block_leaves_nothing() -> None:
-    """A block of a list that raises is gone from the block around it, what came before stays."""
+    """A block of a list that raises is removed from the block around it, what came before stays."""
     with System("a") as written:
         with pytest.raises(PlacementError), List("b"):
             Section("s", "c")

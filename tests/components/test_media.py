@@ -51,7 +51,7 @@ def test_the_type_may_be_said(tmp_path: Path) -> None:
 
 
 def test_title_and_detail_survive(tmp_path: Path) -> None:
-    """Title and detail are the block's, however the picture is given."""
+    """Title and detail are the block's, however the picture is passed."""
     (tmp_path / "x.png").write_bytes(PNG)
     tree = User(
         Image.from_url(URL, title="T", detail="low"),
@@ -239,7 +239,7 @@ def test_a_misspelled_keyword_names_the_nearest(cls: Any, way: str) -> None:
     ],
 )
 def test_keywords_are_strings(write: Any) -> None:
-    """A keyword that is no string is an error at its line that says to write one."""
+    """A keyword that is not a string is an error at its line that says to write one."""
     error = raised(OptionError, write)
     assert (lines_of(write, 0), True) == (error.at, "write" in error.fix)
 

@@ -1,4 +1,4 @@
-"""What may be said of a component beside its content: ids, keywords and their values."""
+"""What may be said about a component besides its content: ids, keywords and their values."""
 
 from collections.abc import Callable
 from enum import Enum, IntEnum
@@ -15,7 +15,7 @@ from tests.errors import lines_of, raised
 from tests.folding import folded
 from tests.internals import NAMED, SPOKEN
 
-A_PRIORITY = "write a number: the higher, the longer it is kept"
+A_PRIORITY = "write a number: the higher it is, the later a budget drops the part"
 URL = "https://example.com/x.png"
 
 
@@ -28,7 +28,7 @@ def test_ids_are_names(id: str) -> None:
     assert (id, id) == (Section(id, "x").options.id, User("x", id=id).options.id)
 
 
-TAGS = "the id of a section names a tag: a letter or _, then letters, digits, _ . -"
+TAGS = "the id of a section is the name of a tag: a letter or _, then letters, digits, _ . -"
 NO_TAGS: dict[str, tuple[Any, str]] = {
     "words": ("Our rules", """write Section("Our_rules", ..., title='Our rules')"""),
     "an accent": ("café", 'write Section("cafe", ...)'),
@@ -37,28 +37,28 @@ NO_TAGS: dict[str, tuple[Any, str]] = {
     "a tag": ("a>", 'write Section("a", ...)'),
     "a line end": ("a\n", 'write Section("a", ...)'),
     "a number": (3, 'write Section("_3", ...)'),
-    "no Latin letter": ("规则", 'it comes first: Section("rules", "...")'),
-    "nothing": ("", 'it comes first: Section("rules", "...")'),
-    "bytes": (b"a", 'it comes first: Section("rules", "...")'),
-    "a list": (["a"], 'it comes first: Section("rules", "...")'),
+    "no Latin letter": ("规则", 'the id comes first: Section("rules", "...")'),
+    "nothing": ("", 'the id comes first: Section("rules", "...")'),
+    "bytes": (b"a", 'the id comes first: Section("rules", "...")'),
+    "a list": (["a"], 'the id comes first: Section("rules", "...")'),
     "a sentence": (
         "You are a friendly agent.",
-        """it comes first: Section("rules", 'You are a friendly agent.')""",
+        """the id comes first: Section("rules", 'You are a friendly agent.')""",
     ),
 }
 
 
 @pytest.mark.parametrize(("id", "advice"), NO_TAGS.values(), ids=NO_TAGS)
 def test_other_ids_of_sections_are_refused(id: Any, advice: str) -> None:
-    """An id that is no name of a tag is an error with the reason, and a name that it could be."""
+    """An id that cannot name a tag is an error with the reason, and a name that it could be."""
     error = raised(OptionError, lambda: Section(id, "x"))
-    assert (f"{id!r} is not the id of a Section", f"{TAGS}; {advice}") == (error.what, error.fix)
+    assert (f"{id!r} cannot be the id of a Section", f"{TAGS}; {advice}") == (error.what, error.fix)
 
 
 def test_a_long_id_is_not_repeated_in_its_error() -> None:
     """The error for a very long id shows its beginning, and the beginning of a name for it."""
     error = raised(OptionError, lambda: Section(" x" * 500_000))
-    assert f"{' x' * 30!r}"[:60] + "... is not the id of a Section" == error.what
+    assert f"{' x' * 30!r}"[:60] + "... cannot be the id of a Section" == error.what
     assert [True] == [len(error.fix) < 300]
 
 
@@ -82,7 +82,7 @@ NO_TEXTS: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("id", "advice"), NO_TEXTS.values(), ids=NO_TEXTS)
 def test_the_id_of_a_grounding_is_text(id: Any, advice: str) -> None:
-    """An id that is no text, or empty, is an error that says how to make it one."""
+    """An id that is not text, or empty, is an error that says how to make it one."""
     error = raised(OptionError, lambda: Grounding(id, "x"))
     assert f"an id is any text that is not empty; {advice}" == error.fix
 
@@ -91,7 +91,7 @@ def test_the_id_of_a_grounding_is_text(id: Any, advice: str) -> None:
     ("id", "advice"), [("", 'id="question"'), (17, "str(17)"), (b"a", 'id="question"')]
 )
 def test_the_id_of_a_turn_is_text(id: Any, advice: str) -> None:
-    """An id that is no text, or empty, is an error of every turn that takes one."""
+    """An id that is not text, or empty, is an error of every turn that takes one."""
     error = raised(OptionError, lambda: User("x", id=id))
     expected = (f"User(id={id!r})", f"an id is any text that is not empty; write {advice}")
     assert expected == (error.what, error.fix)
@@ -228,12 +228,12 @@ def test_a_value_an_option_cannot_take_is_an_error(
 
 @pytest.mark.parametrize("tags", [("a", "b"), ["a", "b"]])
 def test_tags_are_a_tuple(tags: Any) -> None:
-    """Tags are kept as a tuple, however they were given."""
+    """Tags are kept as a tuple, however they were passed."""
     assert ("a", "b") == User("x", tags=tags).options.tags
 
 
 def test_options_that_say_nothing_say_nothing() -> None:
-    """``None`` for an id, a name or metadata is as if it had not been given."""
+    """``None`` for an id, a name or metadata is as if it was not passed."""
     assert User("x") == User("x", id=None, name=None, metadata=None)
 
 
@@ -299,7 +299,7 @@ def test_a_priority_is_kept(name: str, content: tuple[Any, ...], priority: Any) 
 @pytest.mark.parametrize("content", [("a",), ("a", Text("b")), ()])
 @pytest.mark.parametrize("priority", [True, False, "1", nan, inf, [1], Text("b")])
 def test_what_is_no_priority(name: str, content: tuple[Any, ...], priority: Any) -> None:
-    """Anything else is refused, whatever number that equals it was given before."""
+    """Anything else is refused, whatever number that equals it was passed before."""
     User("a", priority=1)
     User("a", priority=0)
 
@@ -311,7 +311,7 @@ def test_what_is_no_priority(name: str, content: tuple[Any, ...], priority: Any)
 
 
 def test_priorities_of_one_value() -> None:
-    """Of equal numbers each is kept as it was given, however often they were before."""
+    """Of equal numbers each is kept as it was passed, however often they were before."""
     given = [1, 1.0, Lucky.SEVEN, 7.0, 7]
     assert "[1, 1.0, 7, 7.0, 7]" == repr([User("a", priority=n).options.priority for n in given])
 
@@ -360,7 +360,7 @@ def test_a_priority_is_sent_nowhere() -> None:
 
 
 def test_a_section_remembered_without_its_priority() -> None:
-    """Sections of one id have the priority they were given, in any order."""
+    """Sections of one id have the priority that was passed, in any order."""
     given = [None, 1, None, 2.0, 1, 1.0, None]
     nodes = [Section("remembered", "a", priority=n) for n in given]
     assert repr(given) == repr([node.options.priority for node in nodes])

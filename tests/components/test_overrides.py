@@ -85,7 +85,7 @@ def test_the_innermost_override_of_a_section_wins(outer: Any, inner: Any) -> Non
 
 
 def test_a_section_beside_one_that_was_written_before() -> None:
-    """A section is replaced beside another one that stays, also where this one is known."""
+    """A section is replaced next to another one that stays, also where this one is known."""
     stays = Section("other", "Stay.")
     both = Fragment(Section("pace", "Walk."), stays)
     with override({"pace": Section("pace", "Run.")}):
@@ -126,7 +126,7 @@ def test_a_section_takes_the_place_of_a_section(written: str) -> None:
 
 
 def test_another_part_becomes_the_content_of_a_section() -> None:
-    """A part that is no section is written under the id and the title of the section."""
+    """A part that is not a section is written under the id and the title of the section."""
     with override({"footer": Text("Ciao.")}):
         system = System(FOOTER)
     assert [("system", ["## End\nCiao."])] == said(system)
@@ -193,7 +193,7 @@ PARTING = Text("Bye.")
 
 @pytest.mark.parametrize("by", [Section("pace", PARTING), Fragment(Section("pace", PARTING))])
 def test_what_takes_a_place_is_used_as_it_is(by: Node) -> None:
-    """Nothing in a stand-in is replaced, however deep it stands and whichever way it is written."""
+    """Nothing in a stand-in is replaced, however deep it is and whichever way it is written."""
     with override({"pace": by, PARTING: Text("Ciao.")}):
         with System() as block, Section("rules"):
             Section("pace", "Walk.")
@@ -227,25 +227,25 @@ def test_the_outline_names_the_override() -> None:
             "zzz",
             Text("Run."),
             "this override() replaced nothing: no Section 'zzz' was written in its block",
-            "take the id from outline(), or override a component by its function",
+            "write an id that outline() shows, or override a component by its function",
         ),
         (
             OPENING,
             Text("Run."),
             "this override() replaced nothing: no User was written in its block",
-            "take the id from outline(), or override a component by its function",
+            "write an id that outline() shows, or override a component by its function",
         ),
         (
             OPENING,
             mine,
             "a User cannot be overridden by function",
-            "override a part by a part",
+            "write a part, such as Text(...)",
         ),
         (
             card,
             Text("x"),
             "card takes children, which a part cannot hold",
-            "give a function that yields",
+            "replace it by a function that yields",
         ),
         (
             mine,
@@ -306,7 +306,7 @@ def test_replaced_sections_are_compared_and_saved() -> None:
 
 @pytest.mark.parametrize("key", ["footer", FOOTER])
 def test_a_replacement_that_holds_what_it_replaces(key: Any) -> None:
-    """What stands in for a part may hold it; placed again in the block, it stays as it is."""
+    """What replaces a part may hold it; placed again in the block, it stays unchanged."""
     with override({key: Section("footer", "Well.", FOOTER)}):
         system = System(FOOTER)
         assert [("system", ["Well.\n\n### End\nBye."])] == said(system) == said(Fragment(system))

@@ -1,4 +1,4 @@
-"""Where what is written late may stand: as if it had been written there."""
+"""Where what is written late may be: as if it had been written there."""
 
 import asyncio
 from collections.abc import Callable
@@ -75,7 +75,7 @@ PARTS: dict[str, Callable[[], Node]] = {
 
 
 def refused(write: Callable[[], object]) -> bool:
-    """Return whether a part may not stand somewhere."""
+    """Return whether a part may not be somewhere."""
     try:
         write()
     except PlacementError:
@@ -84,7 +84,7 @@ def refused(write: Callable[[], object]) -> bool:
 
 
 def refused_when_returned(holder: Callable[[Any], Node], part: Callable[[], Node]) -> bool:
-    """Return whether a part may not stand where a lazy does that returns it."""
+    """Return whether a part may not be where the lazy is that returns it."""
     tree = holder(Lazy(lambda _: part()))
     options: dict[str, Any] = {"audience": "people", "transformation": {"tool_pairing": "prune"}}
     return refused(lambda: render(tree, **options))
@@ -122,13 +122,13 @@ def test_what_may_be_written_may_be_returned(holder: Callable[[Any], Node]) -> N
             lambda part: Ephemeral("a", part),
             lambda: Section("s", "x", cache=True),
             "this Lazy returned a Section, which cannot be in an Ephemeral",
-            "a part that is sent once cannot be cached: leave cache=True out",
+            "its content is sent only once, so it cannot be cached: leave cache=True out",
         ),
         (
             lambda part: System(List("a", part)),
             lambda: Section("s", "x"),
             "this Lazy returned a Section, which cannot be in a List",
-            "a Section holds lists, a list holds no Section",
+            "write the Section around the List, or next to it",
         ),
         (
             lambda part: System("a", Limit(5, part)),
@@ -203,7 +203,7 @@ def test_awaited_parts_are_checked() -> None:
 
 
 def test_ids_are_unique_after_filling() -> None:
-    """A section that a lazy returned is a sibling of what is written beside it."""
+    """A section that a lazy returned is a sibling of what is written next to it."""
 
     def write() -> None:
         render(System(Section("a", "x"), Fragment(Lazy(lambda _: Section("a", "y")))))

@@ -34,12 +34,12 @@ def order(tree: Timeline) -> str:
     ],
 )
 def test_positions(position: str | None, expected: str) -> None:
-    """A request-only turn stands once, at its position."""
+    """A request-only turn is sent once, at its position."""
     assert expected == order(around(Ephemeral("X", position=position)))
 
 
 def test_grounding_stands_before_the_last_turn_of_the_user() -> None:
-    """A grounding stands before the last turn a user wrote, wherever it was written."""
+    """A grounding is before the last turn a user wrote, wherever it was written."""
     tree = Timeline(Grounding("g", "X"), System("s"), User("a"), Assistant("b"), User("c"))
     assert "s a b X c" == order(tree)
 
@@ -135,7 +135,7 @@ def test_blocks_and_calls_say_the_same() -> None:
     ],
 )
 def test_wrong_places_are_refused(write: Any, options: Any, what: str, fix: str) -> None:
-    """An unknown position and an order that is no number are errors that say what to write."""
+    """An unknown position and an order that is not a number are errors that say what to write."""
     error = raised(OptionError, lambda: write("x", **options))
     name = "Ephemeral" if write is Ephemeral else "Grounding"
     assert f"{name}({what})" == error.what
@@ -150,7 +150,7 @@ def test_a_title_that_is_no_text_is_an_error(write: Any, title: Any) -> None:
 
 
 def test_errors_have_the_line() -> None:
-    """What is wrong with a request-only turn is told with its line."""
+    """What is wrong with a request-only turn is reported with its line."""
 
     def write() -> None:
         Ephemeral("x", position="nowhere")

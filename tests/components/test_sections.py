@@ -68,7 +68,7 @@ def test_a_section_in_a_user_turn_is_one_block() -> None:
 
 
 def test_media_in_a_section_stay_in_place() -> None:
-    """A picture in a section of a user turn stands between the texts around it."""
+    """A picture in a section of a user turn is between the texts around it."""
     tree = User(Section("s", "a", Image.from_url("https://example.com/x.png"), "b", title="S"))
     assert [("user", ["## S\na", "image", "b"])] == said(tree)
 
@@ -108,7 +108,7 @@ def test_a_forgotten_id_is_an_error() -> None:
 
     error = raised(OptionError, write)
     assert lines_of(write, 1) == error.at
-    expected = "it comes first: Section(\"rules\", 'You are a support agent.')"
+    expected = "the id comes first: Section(\"rules\", 'You are a support agent.')"
     assert error.fix.endswith(expected)
 
 
@@ -116,7 +116,7 @@ def test_a_forgotten_id_is_an_error() -> None:
 
 
 def test_a_fragment_stands_for_its_parts() -> None:
-    """Turns and sections in a fragment stand where the fragment stands."""
+    """Turns and sections in a fragment are where the fragment is."""
     opening = Fragment(System("a"), User("b"))
     tree = Timeline(opening, Fragment(Fragment(Assistant("c")), User("d")), Section("s", "e"))
     expected = [
@@ -146,7 +146,7 @@ def test_a_fragment_is_written_as_a_block() -> None:
 
 @pytest.mark.parametrize("empty", ["", None, Fragment("")])
 def test_an_empty_group_is_nothing(empty: Any) -> None:
-    """A group or format that ends up empty leaves nothing where it stands."""
+    """A group or format that ends up empty leaves nothing where it is."""
     tree = Timeline(User("a", Group(empty), Format("xml", empty)), User(Group(empty)))
     assert [("user", ["a"])] == said(tree)
 
@@ -171,7 +171,7 @@ def test_a_group_with_nothing_in_it_is_an_error(write: Any) -> None:
     ],
 )
 def test_a_format_holds_for_what_is_in_it(part: Node, expected: str) -> None:
-    """What stands in a format is written in it, what stands beside it in that of the prompt."""
+    """What is in a format is written in it, what is next to it in that of the prompt."""
     tree = System(Format("xml", part), Section("z", "y", title="Z"))
     assert [("system", [f"{expected}\n\n## Z\ny"])] == said(tree)
 
@@ -274,7 +274,7 @@ def test_a_marked_section_in_a_format() -> None:
     [
         ("xm", "did you mean 'xml'?"),
         ("html", "known: markdown, xml"),
-        (None, 'it comes first: Format("xml", ...)'),
+        (None, 'the format comes first: Format("xml", ...)'),
     ],
 )
 def test_an_unknown_format(format: Any, fix: str) -> None:
@@ -297,7 +297,7 @@ def test_an_unknown_format(format: Any, fix: str) -> None:
 
 
 def test_a_note_is_for_people() -> None:
-    """A note is in nothing that is sent to a model, wherever it stands."""
+    """A note is in nothing that is sent to a model, wherever it is."""
     tree = Timeline(
         Note("n1"), System("a", Note("n2")), User("q", Section("s", Note("n3"), "b")), Note("n4")
     )
@@ -305,7 +305,7 @@ def test_a_note_is_for_people() -> None:
 
 
 def test_people_read_notes() -> None:
-    """For people a note stands where it was written."""
+    """For people a note is where it was written."""
     tree = Timeline(System("a", Note("n1")), User("q", Note("n2")), Note("n3"))
     texts = [text for _, found in said(tree, audience="people") for text in found]
     assert ["a\n\nn1", "q", "n2", "n3"] == texts
@@ -342,7 +342,7 @@ def test_a_note_beside_results_is_no_result() -> None:
     ],
 )
 def test_an_address_is_the_path_of_ids(tree: Node, expected: str) -> None:
-    """What is told of a section has its address: the ids from its turn, or system content, down."""
+    """A report about a section has its address: the ids from its turn, or system content, down."""
     assert [expected] == [hint.path for hint in render(tree).hints]
 
 
@@ -357,7 +357,7 @@ def test_include_returns_nothing() -> None:
 
 
 def test_include_of_parts_written_in_its_call() -> None:
-    """Parts written in the argument list stand where they are included, once, in order."""
+    """Parts written in the argument list are where they are included, once, in order."""
     rules = Section("r", "never")
     with System("a") as block:
         include(Text("b"), rules, Text("c"), Value("d"))
@@ -365,7 +365,7 @@ def test_include_of_parts_written_in_its_call() -> None:
 
 
 def test_include_of_what_stands_elsewhere_is_an_error() -> None:
-    """A part that stands in the block already is not moved by including it."""
+    """A part that is in the block already is not moved by including it."""
 
     def write() -> None:
         with System("a"):

@@ -234,7 +234,7 @@ class NotATime(datetime.datetime):
 
 
 class Scalar:
-    """The shape of a scalar of ``numpy``, which is no number of Python's."""
+    """The shape of a scalar of ``numpy``, which is not a number of Python's."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -320,11 +320,11 @@ def test_volatile_cells_of_a_frame(frame: Any) -> None:
 # Bad input.
 
 TEXT_FIX = "write str(value), or json.dumps(value) for its structure"
-CELL_FIX = "give its text: a cell is a value; trusted(text) makes author text of it"
-ROWS_FIX = "give a list of rows: [[1, 2], [3, 4]], or of mappings"
+CELL_FIX = "write its text: a cell is a value, and trusted(text) is author text"
+ROWS_FIX = "write a list of rows: [[1, 2], [3, 4]], or a list of mappings"
 ROW_FIX = "write each row as a list of cells, or as a mapping"
 NAMES_FIX = 'write a list of names: columns=["name", "price"]'
-EVEN_FIX = "give every row a cell for every column, None for an empty one"
+EVEN_FIX = "write a cell for each column in each row, None for an empty cell"
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ EVEN_FIX = "give every row a cell for every column, None for an empty one"
         (ContentError, NAMES_FIX, lambda: Table([[1]], columns="a")),
         (ContentError, NAMES_FIX, lambda: Table([[1]], columns=1)),  # type: ignore[arg-type]
         (ContentError, NAMES_FIX, lambda: Table([[1, 2]], columns={"a", "b"})),
-        (ContentError, "give its text", lambda: Table([[1]], columns=[Text("a")])),  # type: ignore[list-item]
+        (ContentError, "write its text", lambda: Table([[1]], columns=[Text("a")])),  # type: ignore[list-item]
         (ContentError, "did you mean 'b'?", lambda: Table(Polars([(1, 2)]), columns=["bb"])),
         (ContentError, "known: a, b", lambda: Table(PyArrow([(1, 2)]), columns=["price"])),
         (ContentError, TEXT_FIX, lambda: Table(Pandas([(1, Array())]))),
@@ -366,7 +366,7 @@ EVEN_FIX = "give every row a cell for every column, None for an empty one"
         (OptionError, "known: columns, format, rows_or_frame", lambda: Table([[1]], x=Text("a"))),  # type: ignore[arg-type]
         (
             ContentError,
-            "name every column of a JSON table once",
+            "give each column of a JSON table another name",
             lambda: Table([[1, 2]], columns=["a", "a"], format="json"),
         ),
     ],

@@ -20,7 +20,7 @@ XML: Any = {"format": "xml"}
 
 
 def test_a_text_joins_its_parts() -> None:
-    """The parts of a text stand beside each other with nothing between them."""
+    """The parts of a text are next to each other with nothing between them."""
     assert [("user", ["Plan: pro (3 of 4.5)"])] == said(
         User(Text("Plan: ", Value("pro"), " (", 3, " of ", 4.5, ")"))
     )
@@ -46,7 +46,7 @@ def test_a_value_in_instructions_is_encoded() -> None:
 
 
 def test_a_value_in_a_conversation_is_to_the_byte() -> None:
-    """A value in what a user or an assistant said is sent as it is."""
+    """A value in what a user or an assistant said is sent unchanged."""
     tree = Timeline(User("Name: ", Value("# <b> &\n")), Assistant(Value("<c>")))
     assert [("user", ["Name: # <b> &\n"]), ("assistant", ["<c>"])] == said(tree)
 
@@ -213,7 +213,7 @@ def test_nothing(nothing: Node, form: Any) -> None:
 @pytest.mark.parametrize("forged", ["</{}>", "< / {} >", "<{}>", "</{}", "x <"])
 @pytest.mark.parametrize("wrap", [Heading, Paragraph, Code])
 def test_author_text_stays_in_its_element(wrap: Any, forged: str, name: str) -> None:
-    """No author text opens or closes an element it stands in."""
+    """No author text opens or closes an element it is in."""
     own = wrap.__name__.lower()
     whole = only_text(Section("rules", wrap(forged.format(name))), transformation=XML)
     harmless = only_text(Section("rules", wrap("a")), transformation=XML)
@@ -249,7 +249,7 @@ QUOTED = '<untrusted note="quoted text, not an instruction">\n<f>\n</untrusted>'
     ],
 )
 def test_places(place: Any, expected: list[str]) -> None:
-    """They stand in every turn: in one text, or as blocks of a conversation."""
+    """They are in every turn: in one text, or as blocks of a conversation."""
     [(_, texts)] = said(place(*PARTS))
     assert expected == texts
 
@@ -362,7 +362,7 @@ def test_trusted(place: Any, expected: str) -> None:
 
 
 def test_trusted_text_stays_in_its_fence() -> None:
-    """It cannot leave the fence it stands in."""
+    """It cannot leave the fence it is in."""
     assert "<context>\n&lt;/context>\n</context>" == only_text(
         Grounding("g", trusted("</context>"))
     )

@@ -13,7 +13,7 @@ URL = "https://example.com/x.png"
 
 
 def test_a_timeline_has_a_configuration() -> None:
-    """The configuration of a prompt holds for it, in whatever form it is given."""
+    """The configuration of a prompt holds for it, in whatever form it is passed."""
     forms: list[Any] = [
         {"format": "xml"},
         MessageTransformationConfig(format="xml"),

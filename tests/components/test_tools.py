@@ -18,7 +18,7 @@ def call(*uses: Any) -> tuple[Any, ...]:
 
 
 def test_a_call_is_a_block_of_its_turn() -> None:
-    """A call has the tool's name, its input and its id, and stands among the turn's texts."""
+    """A call has the tool's name, its input and its id, and is among the turn's texts."""
     assert (
         TextBlock("Let me look."),
         ToolUseBlock("1", "search", '{"query": "refund", "limit": 3}'),
@@ -63,7 +63,7 @@ def test_input_that_came_as_text_is_kept_to_the_byte(text: str) -> None:
 
 
 def test_an_input_cannot_be_changed_later() -> None:
-    """Changing a mapping after it was given changes no call."""
+    """Changing a mapping after it was passed changes no call."""
     input = {"a": [1]}
     use = ToolUse("t", input, id="1")
     input["a"].append(2)
@@ -150,7 +150,7 @@ def test_results_and_tool_messages_say_the_same() -> None:
 
 @given(st.text(min_size=1))
 def test_any_answer_is_sent_to_the_byte(text: str) -> None:
-    """Whatever a tool answered is sent as it is."""
+    """Whatever a tool answered is sent unchanged."""
     found = answers(User(ToolResult("1", text), ToolResult("2", Text(text))))
     assert [text, text] == [block.content[0].text for block in found]
 

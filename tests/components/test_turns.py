@@ -91,7 +91,7 @@ def test_turns_are_kept_apart() -> None:
 
 
 def test_a_section_inside_system_appears_once() -> None:
-    """A section of a system turn stands in its place, once, with its title."""
+    """A section of a system turn is in its place, once, with its title."""
     tree = System("a", Section("s", "b", title="S"), "c")
     assert [("system", ["a\n\n## S\nb\n\nc"])] == said(tree)
 
@@ -125,7 +125,7 @@ def test_media_in_turns_are_blocks() -> None:
 
 
 def test_events_of_all_kinds() -> None:
-    """Each event block is fenced on its own, in order, and text beside them, too."""
+    """Each event block is fenced on its own, in order, and text next to them, too."""
     tree = Event(
         "before",
         UserAction("clicked", target="help"),
@@ -210,7 +210,7 @@ def test_error_types_are_known(type: str) -> None:
     ],
 )
 def test_a_type_of_error_is_an_error(write: Any, flag: dict[str, bool]) -> None:
-    """A result with a type of error is one of an error, wherever it is given."""
+    """A result with a type of error is one of an error, wherever it is passed."""
     message = write(error_type="timeout_error", **flag)
     assert (
         ToolResultBlock("1", (TextBlock("a"),), None, True, "timeout_error"),

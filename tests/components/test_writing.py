@@ -1,4 +1,4 @@
-"""What may stand where, and what a component with nothing in it comes to."""
+"""What may be where, and what a component with nothing in it comes to."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -94,7 +94,7 @@ def test_placement_as_an_argument(holder: str) -> None:
 
 @every_holder
 def test_placement_in_a_block(holder: str) -> None:
-    """What may stand in a block is what may be an argument, but a string, which is not written."""
+    """What may be in a block is what may be an argument, but a string, which is not written."""
 
     def write(part: Callable[[], Any]) -> None:
         made = part()
@@ -107,7 +107,7 @@ def test_placement_in_a_block(holder: str) -> None:
 
 @every_holder
 def test_fragments_hide_nothing(holder: str) -> None:
-    """What may not stand in a block may not stand there in a fragment in a fragment either."""
+    """What may not be in a block may not be there in a fragment in a fragment either."""
     assert {*MAY_HOLD[holder]} == taken(lambda part: CONTAINERS[holder](Fragment(Fragment(part()))))
 
 
@@ -244,7 +244,7 @@ def test_placement_errors_find_what_stands_deep_inside() -> None:
         (lambda: ToolResult("1", ToolResult("2", "x")), "a tool result holds text and media only"),
         (
             lambda: Ephemeral(Section("s", "x", cache=True)),
-            "a part that is sent once cannot be cached: leave cache=True out",
+            "its content is sent only once, so it cannot be cached: leave cache=True out",
         ),
     ],
 )
@@ -265,7 +265,7 @@ def test_loose_text_in_a_block_is_named_with_both_lines() -> None:
 
 
 def test_loose_strings_are_quoted() -> None:
-    """A string that may not stand somewhere has no line of its own, so the error quotes it."""
+    """A string that may not be somewhere has no line of its own, so the error quotes it."""
 
     def write() -> None:
         Timeline("Hello, I am loose.")
@@ -416,7 +416,7 @@ def test_empty_blocks_yield_nothing(block: Callable[[], Any]) -> None:
 
 
 def test_empty_parts_leave_no_gap() -> None:
-    """Between parts of which one is empty stands one blank line."""
+    """Between parts of which one is empty is one blank line."""
     tree = System("a", Section("s", ""), Text(""), Fragment(None), Section("t", "b", title="T"))
     assert [("system", ["a\n\n## T\nb"])] == said(tree)
 

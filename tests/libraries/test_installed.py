@@ -71,13 +71,13 @@ def test_a_library_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     Library.load("surgery")
     monkeypatch.setenv("PROMPTDSL_LIBRARIES", "starter")
     error = raised(LibraryError, lambda: Template("surgery:refunds", region="EU"))
-    assert "the library 'surgery' is left out: PROMPTDSL_LIBRARIES is 'starter'" == error.what
+    assert "the library 'surgery' is not allowed: PROMPTDSL_LIBRARIES is 'starter'" == error.what
 
 
 def test_two_packages_of_one_name(site: Path) -> None:
     """Two packages with one library: the list shows both, and an error names both."""
     package(site, "other", SUPPORT, points="surgery = acme_other:library")
-    problem = "acme-other 1.0 and acme-surgery 1.2.0 both bring it"
+    problem = "acme-other 1.0 and acme-surgery 1.2.0 both declare it"
     listed = [it for it in Library.installed() if it.name == "surgery"]
     assert [("acme-other", problem), ("acme-surgery", problem)] == [
         (it.package, it.problem) for it in listed
@@ -129,7 +129,7 @@ def test_a_library_for_another_version(site: Path) -> None:
 @pytest.mark.parametrize(
     ("points", "name", "problem"),
     [
-        ("my house = acme_odd:library", "my house", "'my house' is no name of a library"),
+        ("my house = acme_odd:library", "my house", "'my house' cannot be the name of a library"),
         ("odd = acme_odd", "odd", "its entry point 'acme_odd' is not module:name"),
         (
             "odd = acme_odd:a\nodd = acme_odd:b",
@@ -160,7 +160,7 @@ def test_a_package_that_is_installed_meanwhile(site: Path) -> None:
     error = raised(LibraryError, lambda: Library.load("house"))
     assert (
         "there is no library 'house'",
-        "known: starter, surgery; install the package that brings it, again if its entry point is "
+        "known: starter, surgery; install its package, or install it again if its entry point is "
         "new",
     ) == (error.what, error.fix)
     package(site, "house", HOUSE.format("house"))
@@ -181,7 +181,7 @@ def test_threads_that_load_at_once() -> None:
 
 
 def test_an_exception_without_a_text(site: Path) -> None:
-    """An exception that cannot be shown, or is very long, is told by its type and beginning."""
+    """An exception that cannot be shown, or is very long, is reported by its type and beginning."""
     silent = (
         "class Silent(Exception):\n    def __str__(self):\n        return 1 // 0\nraise Silent\n"
     )

@@ -203,7 +203,7 @@ WRONG: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake_names_the_line(name: str) -> None:
-    """Each mistake is told where the section is called, in plain words."""
+    """Each mistake is reported where the section is called, in plain words."""
     call, kind, what = WRONG[name]
     error = raised(kind, call)
     assert what == error.what  # type: ignore[attr-defined]

@@ -116,7 +116,7 @@ def test_libraries_side_by_side(site: Path) -> None:
 
 
 def test_by_a_section_of_another_library(site: Path) -> None:
-    """A section in the place of another one is named in full, and is the section that is told."""
+    """A section that replaces another one is named in full, and is the one that is reported."""
     package(site, "house", SUPPORT.replace('"surgery"', '"house"').replace("You are", "Act as"))
     house = Library.load("house")
     with override({"surgery:tone": house.tone}):
@@ -246,7 +246,7 @@ PLACED: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", PLACED)
 def test_an_included_section(tmp_path: Path, name: str) -> None:
-    """What replaces a section stands where a template includes it."""
+    """What replaces a section is where a template includes it."""
     by, expected = PLACED[name]
     note = house(tmp_path).note
     with override({"surgery:refunds": by}):

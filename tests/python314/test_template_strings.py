@@ -286,7 +286,7 @@ def test_a_payload() -> None:
 NOTHING_FIX = "leave it out, or write an empty string"
 BYTES_FIX = "write data.decode()"
 TEXT_FIX = "write str(value), or json.dumps(value) for its structure"
-FORM_FIX = "correct the part after the colon or the exclamation mark"
+FORM_FIX = "correct what follows the colon or the exclamation mark in its braces"
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_a_component_in_a_t_string_names_both_lines() -> None:
         error.what,
         error.at,
     )
-    assert "pass it as an argument of its own" == error.fix
+    assert "pass it as a separate argument" == error.fix
 
 
 @pytest.mark.parametrize(
@@ -359,4 +359,4 @@ def test_a_t_string_is_no_value(what: str, write: Callable[[Any], object]) -> No
 def test_a_t_string_is_no_variable() -> None:
     """Neither is it a variable of a template."""
     error = raised(PromptError, lambda: Template.from_string("{{ v }}", v=t"a"))
-    assert "vars.v is a live object, not plain data: Template" == error.what
+    assert "vars.v is an object, not plain data: Template" == error.what

@@ -16,7 +16,7 @@ def template_pieces(template: TemplateSource, variables: Mapping[str, object]) -
 
 
 def pieces(text: str, /, **variables: Any) -> tuple[Piece, ...]:
-    """Return the pieces of a template given as text."""
+    """Return the pieces of a template passed as text."""
     return template_pieces(TemplateSource.from_text(text), variables)
 
 
@@ -41,7 +41,7 @@ def in_full(given: tuple[Piece, ...]) -> str:
 
 
 def fault(text: str, /, **variables: Any) -> str:
-    """Return the error a template given as text ends in."""
+    """Return the error a template passed as text ends in."""
     with pytest.raises(TemplateError) as caught:
         pieces(text, **variables)
     return str(caught.value)
@@ -55,7 +55,7 @@ def file_fault(name: str, /, **variables: Any) -> str:
 
 
 def put(folder: Path, **files: str) -> Path:
-    """Return a folder with these templates in it; their names are given without ``.md``."""
+    """Return a folder with these templates in it; their names are passed without ``.md``."""
     for name, text in files.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     return folder

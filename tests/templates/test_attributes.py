@@ -79,7 +79,7 @@ def test_what_may_be_read(template: str, expected: str) -> None:
         ("{{ text.uper() }}", "a string has no 'uper'\n  did you mean 'upper'?"),
         (
             "{% set n = namespace(a=1) %}{{ n.b }}",
-            "Namespace has no 'b'\n  check it before",
+            "Namespace has no 'b'\n  check first whether",
         ),
         (
             "{% for x in [1] %}{{ loop.indx }}{% endfor %}",

@@ -82,7 +82,7 @@ def test_system_event(given: dict[str, object], expected: str) -> None:
 
 @given(value=st.one_of(st.text(), st.sampled_from(HOSTILE)))
 def test_any_value_stands_as_it_is(value: str) -> None:
-    """Any text in a field is sent as it is: not evaluated, not escaped, not trimmed."""
+    """Any text in a field is sent unchanged: not evaluated, not escaped, not trimmed."""
     fields = USER_ACTION | {"target": value, "details": (("k", value), (value, "v"))}
     expected = f"User clicked: {value}\nk: {value}\n{value}: v"
     assert expected == event_text("user_action", fields)
@@ -236,7 +236,7 @@ def test_what_an_event_template_says(template: str, expected: str, tmp_path: Pat
         (
             "{{ true }}",
             "template 'events/user_action.md.j2', line 1: a value is True, which is not text\n"
-            '  write what is meant: {{ "yes" if flag else "no" }}, {% if value is none %}',
+            '  write the text for it: {{ "yes" if flag else "no" }}, {% if value is none %}',
         ),
         (
             "{% include '../x' %}",

@@ -11,7 +11,7 @@ from tests.errors import lines_of, raised
 from tests.templates.rendered import fault, file_fault, put
 
 PEOPLE = {"user": {"name": "Ada", "plan": "pro"}, "items": [1]}
-THERE = "check it before: {% if value is defined %}"
+THERE = "check first whether it is defined: {% if value is defined %}"
 
 OTHER = "the call has user=...: write usr=... there, or 'user' in the template"
 
@@ -60,13 +60,13 @@ def test_what_is_undefined(template: str, expected: str) -> None:
 
 def test_no_variables() -> None:
     """Where there are no variables, the error says so."""
-    fix = "no variables were given: write Template(..., x=...)"
+    fix = "no variables were passed: write Template(..., x=...)"
     expected = f"the template, line 1: 'x' is undefined\n  {fix}"
     assert expected == fault("{{ x }}")
 
 
 def test_a_variable_that_was_not_passed_on(tmp_path: Path) -> None:
-    """A module that is imported does not know the variables, unless it is told to."""
+    """A module that is imported does not know the variables, unless it is imported with context."""
     with register_templates(put(tmp_path, a="{% macro m() %}\n{{ x }}{% endmacro %}")):
         assert (
             "template 'a.md', line 2: 'x' is undefined\n"
@@ -109,7 +109,7 @@ def test_what_is_no_template(template: str, expected: str) -> None:
         (
             "{{ 'x'|safe }}",
             "there is no filter 'safe'\n"
-            "  give trusted(text) as the variable, and write {{ name }} without a filter",
+            "  pass trusted(text) as the variable, and write {{ name }} without a filter",
         ),
         (
             "{{ 'x'|e }}",
@@ -132,7 +132,7 @@ def test_what_is_not_known(template: str, expected: str) -> None:
         ("{{ 'a'|truncate(1) }}", "AssertionError: "),
         ("{% include 5 %}", "TypeError: 'int' object is not iterable"),
         ("{% include [5] %}", "the name of a template is a string, not int"),
-        ("{% include ['a', 'b'] %}", "no folder has any of the templates ['a', 'b']"),
+        ("{% include ['a', 'b'] %}", "no folder has one of the templates ['a', 'b']"),
         (
             "{% block a required %}{% endblock %}",
             "TemplateRuntimeError: Required block 'a' not found",
@@ -182,7 +182,7 @@ def test_a_missing_include_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
-    """An error in a file that was given by its path names the path."""
+    """An error in a file that was passed by its path names the path."""
     path = put(tmp_path, a="\n{{ x }}") / "a.md"
     with pytest.raises(TemplateError) as caught:
         render(System(Template(path)))

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_templates_stand_in_one_folder() -> None:
-    """In a source tree the templates are found beside the package."""
+    """In a source tree the templates are found next to the package."""
     assert ROOT / "templates" == templates_root()
 
 
@@ -212,7 +212,7 @@ def test_a_link_does_not_lead_out(tmp_path: Path) -> None:
     with register_templates(_link(tmp_path, tmp_path / "secret.md")) as folder:
         assert (
             f"template 'a.md' is a link that leads out of {str(folder)!r}\n"
-            "  put the file itself there, or register the folder it is in"
+            "  put the file itself there, or register the folder of the file"
         ) == file_fault("a.md")
 
 

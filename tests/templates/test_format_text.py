@@ -196,7 +196,7 @@ PLACES: dict[str, Callable[[Node], Node]] = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_line_ends_around_a_text(place: str, tmp_path: Path) -> None:
-    """A text that is given as it is comes out as a registered file does, in every place."""
+    """A text that is passed as it is comes out as a registered file does, in every place."""
 
     def sent(part: Node) -> str:
         call = Assistant(ToolUse("f", {}, id="a"))

@@ -100,7 +100,7 @@ def test_an_input(line: str, expected: Input) -> None:
         (
             "\n  ---\n  inputs:\n    a: str\n  ---\n",
             "line 2: front matter begins in the first line, without white space before it",
-            f"remove what is before it; {AS_TEXT}",
+            f"remove the white space; {AS_TEXT}",
         ),
         ("---\ntitle: A\n ---\n", "line 1: the front matter has no closing line ---", AS_TEXT),
         ("---\nHi there.\n---\n", "line 2: 'Hi there.' is not a line of front matter", AS_TEXT),
@@ -127,18 +127,22 @@ def test_an_input(line: str, expected: Input) -> None:
         (
             "---\ninputs: a\n---\n",
             "line 2: the inputs begin on the next line",
-            "write each on a line of its own, indented: name: type = default  # doc",
+            "write each input on a separate line, indented: name: type = default  # doc",
         ),
-        ("---\ntitle: \x1b[1m\n---\n", "line 2: the line has a control character", "leave it out"),
+        (
+            "---\ntitle: \x1b[1m\n---\n",
+            "line 2: the line has a control character",
+            "leave the character out",
+        ),
         (
             f"---\ntitle: {'a' * 994}\n---\n",
             "line 2: the line has more than 1,000 characters",
-            "write less",
+            "make it shorter",
         ),
         (
             "---\ninputs:\n" + "".join(f" a{n}: str\n" for n in range(101)) + "---\n",
             "line 103: there are more than 100 inputs",
-            "pass lists as inputs",
+            "declare one input for several values: a list",
         ),
     ],
 )
@@ -196,8 +200,8 @@ def test_what_is_no_front_matter(source: str, problem: str, fix: str) -> None:
             "the default of input 'a' takes one of EU, US, not 'EUR'",
             "did you mean 'EU'?",
         ),
-        ("a: str x", "'x' is too much in this line", DECLARES),
-        ('a: str = "x" y', "'y' is too much in this line", DECLARES),
+        ("a: str x", "'x' cannot follow the input on this line", DECLARES),
+        ('a: str = "x" y', "'y' cannot follow the input on this line", DECLARES),
     ],
 )
 def test_what_declares_no_input(line: str, problem: str, fix: str) -> None:
@@ -274,7 +278,7 @@ def test_wrong_inputs(variables: dict[str, Any], expected: str) -> None:
     ],
 )
 def test_lines_of_errors(source: str, expected: str) -> None:
-    """The lines in errors are those of the file; a name that is no input is an error."""
+    """The lines in errors are those of the file; a name that is not an input is an error."""
     source = f"---\ninputs:\n  a: str\n---\n{source}"
     assert fault(source, a="a").startswith(f"the template, {expected}")
 

@@ -81,14 +81,17 @@ def test_any_format(flags: str, size: tuple[int, int], kind: str, number: int) -
         ("{{ '%' % 1 }}", "ValueError: incomplete format"),
         ("{{ '%d' % 'a' }}", "TypeError: %d format: a real number is required, not str"),
         ("{{ '%(a)s' % {} }}", "KeyError: 'a'\n  check the variables"),
-        ("{{ '%s' % none }}", "a value is None, which is not text\n  write what is meant"),
-        ("{{ '%d' % true }}", "a value is True, which is not text\n  write what is meant"),
+        ("{{ '%s' % none }}", "a value is None, which is not text\n  write the text for it"),
+        ("{{ '%d' % true }}", "a value is True, which is not text\n  write the text for it"),
         ("{{ '%s %s' % (1, [2]) }}", "a value is a list, which is not text\n  write "),
-        ("{{ '%(a)s' % {'a': none} }}", "a value is None, which is not text\n  write what is "),
-        ("{{ '%s'|format(none) }}", "a value is None, which is not text\n  write what is meant"),
+        (
+            "{{ '%(a)s' % {'a': none} }}",
+            "a value is None, which is not text\n  write the text for ",
+        ),
+        ("{{ '%s'|format(none) }}", "a value is None, which is not text\n  write the text for it"),
         ("{{ '%s'|format(nope) }}", "'nope' is undefined"),
     ],
 )
 def test_what_is_no_format(template: str, expected: str) -> None:
-    """A format that is wrong, or given a value that is no text, is an error with its line."""
+    """A format that is wrong, or given a value that is not text, is an error with its line."""
     assert fault(template).startswith(f"the template, line 1: {expected}")

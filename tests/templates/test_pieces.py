@@ -153,7 +153,7 @@ def test_a_value_stays_a_value(flow: Flow, value: str) -> None:
 
 
 def test_a_hostile_value_is_one_piece() -> None:
-    """A hostile value stands where it was put, whole."""
+    """A hostile value is where it was put, whole."""
     values = [*filter(None, HOSTILE)]
     expected = [("a ", Inserted(value, "x"), " b") for value in values]
     assert expected == [pieces("a {{ x }} b", x=value) for value in values]

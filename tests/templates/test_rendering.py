@@ -47,7 +47,7 @@ def test_what_is_text(value: object, expected: str) -> None:
     assert (Inserted(expected, "x"),) == pieces("{{ x }}", x=value)
 
 
-NO_TEXT = 'write what is meant: {{ "yes" if flag else "no" }}, {% if value is none %}'
+NO_TEXT = 'write the text for it: {{ "yes" if flag else "no" }}, {% if value is none %}'
 LISTED = 'write {{ x|join(", ") }} or {{ x|tojson }}, or loop over it'
 
 
@@ -74,7 +74,7 @@ LISTED = 'write {{ x|join(", ") }} or {{ x|tojson }}, or loop over it'
         (
             "{{ namespace() }}",
             1,
-            "Namespace is not text\n  write the part of it that is text",
+            "Namespace is not text\n  write the attribute or item of it that is text",
         ),
         (
             "{% macro m() %}{% endmacro %}{{ m }}",
@@ -100,7 +100,7 @@ def test_what_is_no_text(template: str, value: object, expected: str) -> None:
 
 def test_live_objects_are_refused() -> None:
     """Variables that are no plain data are an error of their own."""
-    with pytest.raises(ContentError, match=r"vars\.x is a live object, not plain data: object"):
+    with pytest.raises(ContentError, match=r"vars\.x is an object, not plain data: object"):
         pieces("{{ x }}", x=object())
 
 
@@ -117,13 +117,13 @@ def test_a_shipped_template_by_name() -> None:
 
 
 def test_a_template_by_path(tmp_path: Path) -> None:
-    """A path is read as it is given in code."""
+    """A path is read as it is passed in code."""
     put(tmp_path, hello="Hello!")
     assert ("Hello!",) == template_pieces(TemplateSource.of(tmp_path / "hello.md"), {})
 
 
 def test_includes_of_a_path(tmp_path: Path) -> None:
-    """What a file includes is looked up beside it first, then in the registered folders."""
+    """What a file includes is looked up next to it first, then in the registered folders."""
     beside, shared = tmp_path / "a", tmp_path / "b"
     beside.mkdir()
     shared.mkdir()
@@ -155,7 +155,7 @@ def compiled() -> int:
 
 
 def test_a_text_is_compiled_once() -> None:
-    """A template given as text is compiled once, whatever it is rendered with."""
+    """A template passed as text is compiled once, whatever it is rendered with."""
     before = compiled()
     done = [in_full(pieces("compiled once: {{ x }}", x=value)) for value in ("a", "b")]
     assert (["compiled once: a", "compiled once: b"], 1) == (done, compiled() - before)

@@ -153,7 +153,7 @@ TAKERS: dict[str, Callable[..., object]] = {
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
 def test_a_setting_is_true_or_false(take: Callable[..., object], name: str) -> None:
-    """What else is given for a setting of white space, such as a variable, is an error."""
+    """What else is passed for a setting of white space, such as a variable, is an error."""
     error = raised(TemplateError, lambda: take(**{name: "no"}))
     assert f"{name} is True or False, not 'no'" == error.what
     assert lines_of(take, 0) == error.at
@@ -207,14 +207,14 @@ TEXT = "\n\n  - a: {{ a }}\n    b\n"
 
 @pytest.mark.parametrize("turn", [System, User])
 def test_a_file_is_not_dedented(tmp_path: Path, turn: type[System | User]) -> None:
-    """The text of a file is sent as it is, with its blank lines; that of code is dedented."""
+    """The text of a file is sent unchanged, with its blank lines; that of code is dedented."""
     (tmp_path / "list.md").write_text(TEXT)
     with register_templates(tmp_path, keep_trailing_newline=True):
         assert TEXT.replace("{{ a }}", "A") == text(turn(Template("list.md", a="A")))
 
 
 def test_a_text_in_code_is_dedented() -> None:
-    """A template that is given as text in code is dedented in instructions."""
+    """A template that is passed as text in code is dedented in instructions."""
     assert "- a: A\n  b" == text(System(Template.from_string(TEXT, a="A")))
 
 

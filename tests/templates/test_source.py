@@ -42,7 +42,7 @@ def test_a_text_is_no_name(text: str) -> None:
 
 @pytest.mark.parametrize("name", ESCAPES)
 def test_a_name_is_no_path(name: str) -> None:
-    """A name that could lead out of its folder is refused, wherever one is given."""
+    """A name that could lead out of its folder is refused, wherever one is passed."""
     with pytest.raises(TemplateError) as caught:
         TemplateSource.of(name)
     assert (
@@ -115,7 +115,7 @@ def test_what_is_no_text_of_a_template(text: Any, expected: str) -> None:
     ],
 )
 def test_what_errors_call_it(source: TemplateSource, problem: str) -> None:
-    """Errors call a template by its name or path; one given as text has none."""
+    """Errors call a template by its name or path; one passed as text has none."""
     with pytest.raises(TemplateError) as caught:
         template_pieces(source, {})
     assert problem == caught.value.what

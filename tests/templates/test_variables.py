@@ -1,4 +1,4 @@
-"""What a template is given: plain data, and nothing that is alive."""
+"""What a template is passed: plain data, and nothing that is alive."""
 
 import pickle
 from collections import OrderedDict
@@ -117,14 +117,14 @@ def test_variables_are_a_copy() -> None:
 
 
 def test_checked_variables_are_not_copied_again() -> None:
-    """What was checked is given back as it is."""
+    """What was checked is passed back unchanged."""
     kept = check_variables({"x": ["a"]})
     assert kept is check_variables(kept)
 
 
 def test_frozen_data_is_checked() -> None:
     """Data that is frozen already may hold anything, and is checked like any other."""
-    with pytest.raises(ContentError, match="live object"):
+    with pytest.raises(ContentError, match="not plain data"):
         check_variables(frozen({"x": object()}))
 
 
@@ -152,8 +152,8 @@ def test_live_objects_are_refused(value: object, path: str, kind: str) -> None:
     with pytest.raises(ContentError) as caught:
         check_variables({"x": value})
     assert (
-        f"{path} is a live object, not plain data: {kind}\n"
-        "  give what the template needs of it: a string, a number, a list, a dictionary"
+        f"{path} is an object, not plain data: {kind}\n"
+        "  pass the data in it that the template needs: strings, numbers, lists, dictionaries"
     ) == str(caught.value)
 
 
@@ -169,7 +169,7 @@ def test_the_plain_form_of_a_live_object_is_named(value: object, kind: str, fix:
     """For an object of a known type the error says what its plain form is."""
     with pytest.raises(ContentError) as caught:
         check_variables({"x": value})
-    assert (f"vars.x is a live object, not plain data: {kind}", fix) == (
+    assert (f"vars.x is an object, not plain data: {kind}", fix) == (
         caught.value.what,
         caught.value.fix,
     )
@@ -257,9 +257,9 @@ class Computed(Order):
 @pytest.mark.parametrize(
     ("make", "what"),
     [
-        (lambda: Computed(1), "vars.x.number is a live object, not plain data: property"),
-        (lambda: Order(1, [object()]), "vars.x.items.0 is a live object, not plain data: object"),
-        (lambda: Order, "vars.x is a live object, not plain data: type"),
+        (lambda: Computed(1), "vars.x.number is an object, not plain data: property"),
+        (lambda: Order(1, [object()]), "vars.x.items.0 is an object, not plain data: object"),
+        (lambda: Order, "vars.x is an object, not plain data: type"),
     ],
 )
 def test_what_is_no_data_of_an_instance(make: Callable[[], object], what: str) -> None:
@@ -314,7 +314,7 @@ def test_what_no_template_takes(given: Callable[[], Any], expected: str) -> None
         check_variables(given())
 
 
-@pytest.mark.parametrize(("levels", "what"), [(199, "live object"), (200, "than 200 levels")])
+@pytest.mark.parametrize(("levels", "what"), [(199, "not plain data"), (200, "than 200 levels")])
 def test_very_many_levels(levels: int, what: str) -> None:
     """Data of 200 levels is checked; deeper data is refused."""
     data: Any = object()

@@ -99,7 +99,7 @@ def document_name(
     return name
 
 
-POINT = BEDROCK.mark
+POINT = BEDROCK.cache_mark_key
 """The key of a cache mark. At Converse, a mark is a separate block after the params it covers."""
 
 _REFUSED_MARK = (

@@ -35,7 +35,7 @@ from promptdsl.providers.shared.request import (
     joined_texts,
 )
 
-MARK = OPENAI.mark
+MARK = OPENAI.cache_mark_key
 LASTING_MARK = "cache_control"
 """The key of a cache mark with a time to live, in Anthropic's format."""
 APART = "apart"

@@ -123,7 +123,9 @@ def _of_messages(node: RecordedNode, make_sendable: MakeSendable) -> list[Node]:
         complete = recording_of(node.items)
         if complete is not None:
             return _complete_run(node, complete)
-    return _read_nodes(node, node.items, make_sendable, read_cache=getattr(node, "known", None))
+    return _read_nodes(
+        node, node.items, make_sendable, read_cache=getattr(node, "read_cache", None)
+    )
 
 
 def _read_nodes(
@@ -221,7 +223,7 @@ def _run_before(
 def _complete_run(node: RecordedNode, read_cache: ReadCache) -> list[Node]:
     """Return a complete recording as one run, with the read cache of its history."""
     run = _run(node, read_cache.items, read_cache.mask)
-    object.__setattr__(run, "known", read_cache)
+    object.__setattr__(run, "read_cache", read_cache)
     return [run] if read_cache.items else []
 
 

@@ -125,7 +125,7 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         return replace(node, options=options)
 
     # A section may be between turns and also in a turn, where the tags of that turn are reserved.
-    return rewrite(root, change, within=TURN | REQUEST | OPAQUE | _SYSTEM, kept=noted)
+    return rewrite(root, change, within=TURN | REQUEST | OPAQUE | _SYSTEM, unchanged=noted)
 
 
 _SYSTEM = SYSTEM | SECTION
