@@ -93,7 +93,7 @@ def cleared_histories(
         clear_before = clearing.clear_before(len(tokens))
         if clear_before:
             why = clearing.summary(clear_before, [(0, clear_before)])
-            saved = clearing.saved[clear_before]
+            saved = clearing.savings[clear_before]
             at, gone = node.source, (node,)
             dropped = Dropped("history", "history", saved, None, why, at, gone=gone)
             reports.append((None, dropped))

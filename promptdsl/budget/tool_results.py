@@ -352,7 +352,7 @@ class LongerRequest(NamedTuple):
     stop: int
     """The index of the message that answers it."""
     clear_before: int
-    more: int
+    extra_tokens: int
     """How many tokens more it needed, with all possible results cleared."""
 
 
@@ -365,23 +365,23 @@ class Clearing:
 
     node: ConversationNode
     options: ClearResults
-    cleared: Sequence[Message]
+    cleared_messages: Sequence[Message]
     """By message, the message with all results cleared; an empty one for a written turn."""
-    sizes: Sequence[int]
+    cleared_sizes: Sequence[int]
     """By message, its tokens if it is cleared."""
-    saved: Sequence[int]
+    savings: Sequence[int]
     """By message, the tokens saved by clearing all messages before it."""
-    called: Sequence[int]
+    results_before: Sequence[int]
     """By message, the count of results before it."""
-    locations: Sequence[int]
+    all_clear_points: Sequence[int]
     """The possible values of ``clear_before``, in order. The first one clears nothing."""
-    starts: Sequence[int]
+    round_starts: Sequence[int]
     """The first message, and those that begin a round."""
-    called_at: Sequence[int]
+    results_before_start: Sequence[int]
     """By start, the count of results before it."""
-    total: Sequence[int]
+    tokens_before: Sequence[int]
     """By message, the tokens of all messages before it, none of them cleared."""
-    needed: Sequence[int] = ()
+    request_sizes: Sequence[int] = ()
     """By round, the tokens of the request that it answers, with all possible results cleared."""
     longer_before: Sequence[int] = ()
     """By round, the last round before it whose request needed more tokens, -1 for none."""
@@ -403,7 +403,7 @@ class Clearing:
         for begin, _, member in members_of(self.node):
             items: Sequence[Message] = member.items if isinstance(member, RecordedNode) else ()
             for index, old in enumerate(items, begin):
-                new = self.cleared[index]
+                new = self.cleared_messages[index]
                 if new is not old and index in within:
                     pairs = zip(old.content, new.content, strict=True)
                     count += sum(a is not b for a, b in pairs if b.type == "tool_result")
@@ -416,27 +416,29 @@ class Clearing:
 
         The results of their last calls stay.
         """
-        kept = bisect_right(self.called_at, self.called[stop] - self.options.keep)
-        return bisect_right(self.locations, self.starts[max(kept - 1, 0)])
+        kept = bisect_right(
+            self.results_before_start, self.results_before[stop] - self.options.keep
+        )
+        return bisect_right(self.all_clear_points, self.round_starts[max(kept - 1, 0)])
 
     def clear_before(self, stop: int) -> int:
         """Return the last possible ``clear_before`` for the messages before ``stop``."""
-        return self.locations[self.reached(stop) - 1]
+        return self.all_clear_points[self.reached(stop) - 1]
 
     def until(self, stop: int) -> "Clearing":
         """Return how a request with the messages before ``stop`` is cleared."""
-        clear_points = self.locations[: self.reached(stop)]
-        longer = [*self._longer(stop, self.total[stop] - self.saved[clear_points[-1]])]
+        clear_points = self.all_clear_points[: self.reached(stop)]
+        longer = [*self._longer(stop, self.tokens_before[stop] - self.savings[clear_points[-1]])]
         if self.options.at_least is not None:
             clear_points = (0,)  # such a history is cleared before
         return attrs.evolve(self, clear_points=clear_points, longer=longer)
 
     def _longer(self, stop: int, newest: int) -> Iterator[LongerRequest]:
-        number, longest = bisect_left(self.starts, stop, 1) - 2, newest
+        number, longest = bisect_left(self.round_starts, stop, 1) - 2, newest
         while number >= 0:
-            if self.needed[number] > longest:
-                longest = self.needed[number]
-                end = self.starts[number + 1]
+            if self.request_sizes[number] > longest:
+                longest = self.request_sizes[number]
+                end = self.round_starts[number + 1]
                 yield LongerRequest(end, self.clear_before(end), longest - newest)
             number = self.longer_before[number]
 
@@ -446,7 +448,7 @@ class Clearing:
         for begin, end, member in members_of(self.node):
             if isinstance(member, RecordedNode):
                 stop = max(min(clear_before, end), begin)
-                items = (*self.cleared[begin:stop], *member.items[stop - begin :])
+                items = (*self.cleared_messages[begin:stop], *member.items[stop - begin :])
                 old = recording(member)
                 known = EditedHistory(member.items, items, old.mask, member.start, made_of=old)
                 members.append(with_items(member, items, known))
@@ -498,8 +500,8 @@ def clearing_of(
         node, options, cleared, sizes, saved, called, locations, starts, called_at, total
     )
     # One request was sent before each turn of the model.
-    clearing.needed = [total[stop] - saved[clearing.clear_before(stop)] for stop in rounds]
-    clearing.longer_before = [*_longer_before(clearing.needed)]
+    clearing.request_sizes = [total[stop] - saved[clearing.clear_before(stop)] for stop in rounds]
+    clearing.longer_before = [*_longer_before(clearing.request_sizes)]
     return clearing
 
 

@@ -161,12 +161,9 @@ def test_too_small_a_budget_is_told(cli: Command) -> None:
     """A budget that what has to stay exceeds is an error with the largest of it."""
     done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "10")
     first = done.err.split("\n")[0]
-    assert (1, "", "counted.py:trimmed: ", " tokens needed, 10 there") == (
-        done.code,
-        done.out,
-        first[:20],
-        first[-24:],
-    )
+    assert (1, "") == (done.code, done.out)
+    assert first.startswith("counted.py:trimmed: ")
+    assert first.endswith(" tokens; 10 are available")
 
 
 def test_marks_are_shown(cli: Command) -> None:
