@@ -668,7 +668,8 @@ def test_results_are_no_question() -> None:
         ([User("Q Q Q")], "cut the text of the last user turn: Limit(max_tokens, text)"),
         (
             [History(talk("user A", "assistant B B"), keep=1), User("Q")],
-            "keep or pin fewer exchanges of the history, or cap its results: max_result_tokens=2_000",
+            "keep or pin fewer exchanges of the history, or cap its results: "
+            "max_result_tokens=2_000",
         ),
         (
             [History(talk("user A", "assistant B B"), keep=1, max_result_tokens=9), User("Q")],
@@ -800,7 +801,8 @@ def test_the_error_has_its_figures() -> None:
         lambda: render(prompt, model="claude-sonnet-4-5", budget=700, reserve=120),
     )
     first, *rows = error.what.split("\n")
-    assert f"the prompt needs {error.required} tokens; 580 are available (700 - 120 reserved)" == first
+    needs = f"the prompt needs {error.required} tokens"
+    assert f"{needs}; 580 are available (700 - 120 reserved)" == first
     counts = [int(row.split()[0]) for row in rows if re.match(r" +-?\d+  \S", row)]
     assert error.required == sum(counts)
     assert error.fix == f"write a budget of {error.required + 120}"
