@@ -754,9 +754,13 @@ def test_guard_refuses(delimiter: str) -> None:
         guard("x", (), frozenset({delimiter}))
 
 
-BLANK = "is blank, or no valid text\\n  choose one that can be seen, such as '\\[\\[event'$"
+BLANK = (
+    "is blank or not valid Unicode\\n"
+    "  write a delimiter with visible characters, such as '\\[\\[event'$"
+)
 REFERENCE = (
-    "part of a character reference\\n  choose one with other characters, such as '\\[\\[event'$"
+    "part of a character reference\\n"
+    "  write a delimiter with other characters, such as '\\[\\[event'$"
 )
 
 

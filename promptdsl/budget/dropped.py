@@ -201,15 +201,15 @@ class Order:
                 longer = [request.extra_tokens for request in action.unit.cuts.clearing.longer]
                 self.earlier_excess = max(self.earlier_excess, *longer, 0)
             trial.do(action)
-            saved = trial.saved_tokens - saved_before
+            savings = trial.saved_tokens - saved_before
             self.total_savings.append(trial.saved_tokens)
             # A unit is dropped after everything inside it, so the sum of its parts is complete.
             if isinstance(unit, Alternatives):
-                saved_inside[unit] = saved_inside.get(unit, 0) + saved
+                saved_inside[unit] = saved_inside.get(unit, 0) + savings
             else:
-                saved += saved_inside.get(unit, 0)
+                savings += saved_inside.get(unit, 0)
             if container is not None:
-                saved_inside[container] = saved_inside.get(container, 0) + saved
+                saved_inside[container] = saved_inside.get(container, 0) + savings
 
     def droppable_in(self) -> dict[Slot, int]:
         """Return the tokens that may be dropped, by slot in the timeline or directly in a turn."""
@@ -457,8 +457,8 @@ def _reports(choice: Choice, dropped_slots: Container[Slot], free: int) -> Itera
         if size_index and first_fit.slot not in dropped_slots:
             alternative, tokens = first_fit.sizes[size_index]
             why = f"alternative {alternative + 1} of {len(first_fit.node.content)} is sent"
-            saved = first_fit.sizes[0][1] - tokens
-            yield _Report(first_fit.slot, saved, first_fit.node.priority, why)
+            savings = first_fit.sizes[0][1] - tokens
+            yield _Report(first_fit.slot, savings, first_fit.node.priority, why)
     for container, parts_left in choice.parts_left.items():
         # An empty container is dropped with the text around its parts, if there is any text.
         stays = parts_left or container.fixed or not container.container_tokens

@@ -139,7 +139,7 @@ class Scan:
         if unit is not None:
             self.units.append(unit)
         if _has_cache_mark(node):
-            children = (part for part in node.content if not isinstance(part, str))
+            children = (child for child in node.content if not isinstance(child, str))
             self._note_cache_mark(next(children, node))
         return TimelineChild(slot, tokens, unit)
 

@@ -141,7 +141,7 @@ def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | 
         node = node_stack.pop()
         if not isinstance(node, GroupNode | FirstFitNode | ConversationNode):
             node_stack += [c for c in node.content if not isinstance(c, str) and c._mask & OPAQUE]
-        elif any(isinstance(part, FirstFitNode) and part is not node for part, _ in walk(node)):
+        elif any(isinstance(inner, FirstFitNode) and inner is not node for inner, _ in walk(node)):
             outermost.add(id(node))
     priorities: dict[int, float | None] = {}
     if not outermost:
