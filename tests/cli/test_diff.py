@@ -56,9 +56,10 @@ def test_it_says_what_the_library_says(cli: Command) -> None:
 def test_a_change_as_data_has_both_names_of_its_location(cli: Command) -> None:
     """The JSON of a diff has ``location``, and its old name ``place`` until a release."""
     sides = ("--before", "question=Why?", "--after", "question=How?")
-    changes = data(cli, "diff", "support.py:demo", "--model", "gpt-5", *sides)["changes"]
-    assert changes
-    assert [change["location"] for change in changes] == [change["place"] for change in changes]
+    groups = data(cli, "diff", "support.py:demo", "--model", "gpt-5", *sides)["groups"]
+    assert groups
+    for change in (group["change"] for group in groups):
+        assert change["location"] == change["place"]
 
 
 def test_where_it_differs_is_data(cli: Command) -> None:
