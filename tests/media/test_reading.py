@@ -268,9 +268,8 @@ def test_a_path_in_data_is_refused(picture: Path) -> None:
     """A path that came in a recording is not read unless its folder was declared."""
     error = raised(MediaError, lambda: render(recorded(picture)))
     assert lines_of(recorded, 3) == error.at
-    assert (
-        f"the path {str(picture)!r} comes from data, and is not in a folder of media_roots" == error.what
-    )
+    reason = "comes from data, and is not in a folder of media_roots"
+    assert f"the path {str(picture)!r} {reason}" == error.what
     assert "declare the folder: render(..., media_roots=[folder])" == error.fix
 
 
