@@ -54,7 +54,7 @@ class Exchanges:
     system: int = 0
     """The count of messages at the beginning that belong to the system text."""
     questions: tuple[int, ...] = ()
-    """The index of each user message that has more than results."""
+    """The index of each user message without the result of a call."""
     leading: int = 0
     """The count of messages at the beginning that a budget never drops: system text, a summary."""
 

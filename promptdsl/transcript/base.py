@@ -123,7 +123,7 @@ class TranscriptLog(Sequence[Message]):
         if self._waiting_calls is None:
             turns = reversed(self._state.turns)
             messages = (turn.message for turn in turns if turn.message is not None)
-            self._waiting_calls = {call.id: call for call in last_calls(messages).waiting}
+            self._waiting_calls = {call.id: call for call in last_calls(messages).unanswered}
         return self._waiting_calls
 
     @property

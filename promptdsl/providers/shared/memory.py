@@ -198,7 +198,7 @@ class Memory:
 
 def _lasts(message: Message) -> bool:
     """Return whether a message can be in later requests: it was not made for this one."""
-    return message._number < 0 and not message._at
+    return message._index < 0 and not message._at
 
 
 def _is_equal(known: Message, message: Message) -> bool:
