@@ -575,7 +575,7 @@ def _parts_in(
     node = child.slot.node
     if isinstance(child.unit, ConversationUnit):
         cuts = child.unit.cuts
-        for run in cuts.kept(cuts.last).content:
+        for run in cuts.history_cut_at(cuts.last).content:
             if isinstance(run, RecordedNode):
                 counts = zip(run.items, measure.messages(run), strict=True)
                 for index, (message, tokens) in enumerate(counts, run.start):

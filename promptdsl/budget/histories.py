@@ -297,7 +297,7 @@ class CutPoints:
         yield None
         yield from [(max(begin, gap), end) for begin, end in ranges]
 
-    def kept(self, point: int) -> ConversationNode:
+    def history_cut_at(self, point: int) -> ConversationNode:
         """Return the conversation cut at a point."""
         members: list[Node] = []
         node = self.node

@@ -407,7 +407,7 @@ class Plan:
             changes[unit.slot] = unit.node.content[unit.sizes[index][0]]
         for conversation, point in choice.cuts.items():
             if point:
-                changes[conversation.slot] = conversation.cuts.kept(point)
+                changes[conversation.slot] = conversation.cuts.history_cut_at(point)
         for lead in choice.dropped:
             changes |= dict.fromkeys((lead.slot, *(unit.slot for unit in lead.linked_units)))
         return first_alternatives(changed(self._scanned_root, changes))

@@ -433,11 +433,11 @@ class _LimitCutter:
             size = self._longest(lambda size: (head, size), leaves.size - head, maximum)
             tails = (leaves.size - start for start in leaves.starts_after(leaves.size - size))
             tail = next((count for count in tails if self._fits(head, count, maximum)), size)
-        cut = leaves.kept(head, tail)
+        cut = leaves.shortened(head, tail)
         return None if self.size(cut) > maximum else cut
 
     def _fits(self, head: int, tail: int, maximum: int) -> bool:
-        return self.size(self.leaves.kept(head, tail)) <= maximum
+        return self.size(self.leaves.shortened(head, tail)) <= maximum
 
     def _longest(self, ends: Callable[[int], tuple[int, int]], length: int, maximum: int) -> int:
         """Return how many of ``length`` characters fit, found by doubling and bisection.

@@ -100,7 +100,7 @@ class Leaves:
     def _leaf(self, position: int) -> int:
         return max(bisect_right(self.starts, position) - 1, 0)
 
-    def kept(self, head: int, tail: int) -> Node:
+    def shortened(self, head: int, tail: int) -> Node:
         """Return the node with its first ``head`` and last ``tail`` characters.
 
         Between them is an ellipsis.

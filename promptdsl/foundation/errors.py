@@ -244,7 +244,7 @@ class BudgetError(PromptError):
     ...     print(error.limit, error.required, error.budget)
     ...     print([(row["what"], row["tokens"]) for row in error.rows])
     5 23 {'limit': 9, 'reserve': 4, 'room': 5}
-    [('user turn', 20), ("the target's own form", 3)]
+    [('user turn', 20), ("the target's format", 3)]
     """
 
     limit: int

@@ -122,7 +122,7 @@ PER_NAME = 1
 REPLY = 3
 """The tokens at the beginning of the answer."""
 
-OWN = "the target's own form"
+OWN = "the target's format"
 """The name, in reports and errors, of the text that a target adds, such as the reply's frame."""
 
 

@@ -151,21 +151,21 @@ class StoredLog(TranscriptLog):
         if not isinstance(store, BoundStore) or store.turn is not None:
             return super()._commit(new_entries)
         if tried := store.unconfirmed:
-            if written := self._already_written(store, new_entries):
-                return written
+            if entries := self._already_written(store, new_entries):
+                return entries
             if len(tried) == len(new_entries) and all(map(self._is_same, tried, new_entries)):
                 # Each of the attempts may still be written, so all have the same ids.
                 pairs = zip(tried, new_entries, strict=True)
                 new_entries = [NewEntry(n.type, e.data, e.message, n.value) for e, n in pairs]
         try:
-            written = super()._commit(new_entries)
+            entries = super()._commit(new_entries)
         except ConflictError:
             # The earlier append may have been written meanwhile.
-            if store.unconfirmed and (written := self._already_written(store, new_entries)):
-                return written
+            if store.unconfirmed and (entries := self._already_written(store, new_entries)):
+                return entries
             raise
         store.unconfirmed = []
-        return written
+        return entries
 
     def _already_written(
         self, store: BoundStore, new_entries: list[NewEntry]

@@ -558,7 +558,7 @@ def test_what_has_to_stay_is_data() -> None:
     assert {"depth": 1, "what": "section b", "tokens": 200, "source": f"{__file__}:{line}"} in (
         error.rows
     )
-    assert [error.required, "the target's own form"] == [
+    assert [error.required, "the target's format"] == [
         sum(row["tokens"] for row in outer),
         outer[-1]["what"],
     ]
@@ -711,7 +711,7 @@ def test_the_error_names_the_five_largest() -> None:
         "the prompt needs 2,106 tokens; 100 are available",
         *(f"  {tokens}  developer turn: {line}" for tokens in (603, 503, 403, 303, 203)),
         "  103  developer turn: " + line,
-        "  -12  the target's own form",
+        "  -12  the target's format",
     ] == too_big(*parts).what.splitlines()
 
 
@@ -777,7 +777,7 @@ def test_the_tree_of_what_has_to_stay() -> None:
         "  12  system turn",
         "   6    section rules",
         "   2    section role",
-        "   3  the target's own form",
+        "   3  the target's format",
     ]
     assert [part.tokens for part in caught.value.largest[0].parts] == [13, 7]
 
