@@ -50,10 +50,10 @@ from promptdsl.tree.turn_nodes import (
 
 # The choice of a budget: which parts are dropped, cut or replaced, and which come back.
 #
-# The order: of neighbouring units the one with the lowest priority is dropped first. Of equal
-# priorities, a unit without a cache mark of the author after it goes first, because a cache may
-# still serve the others. Of these, the first in the document goes first. The units inside a unit
-# are dropped directly before it.
+# The order: of neighbouring units, the unit with the lowest priority is dropped first. Of equal
+# priorities, the units without a cache mark of the author after them go first, because a cache may
+# still serve the other units. Of these, the first in the document goes first. The units inside a
+# unit are dropped directly before it.
 #
 # An example of three units: a hint (priority 1) of 50 tokens, a conversation (2) of 300 that is cut
 # in steps, a log (3) of 500. The actions in their order are: drop the hint, cut the conversation,
@@ -65,7 +65,7 @@ from promptdsl.tree.turn_nodes import (
 #   tokens stay free. Without steps, the cut saves only the missing tokens. The hint then comes
 #   back if there is room for it.
 # - 400 too many: all three actions are done, and 450 tokens are free. Then actions are undone
-#   where there is room, the last one first: the log (500) does not fit; the conversation and the
+#   if there is room, the last action first: the log (500) does not fit; the conversation and the
 #   hint come back. So a prompt that drops a large part keeps the small ones.
 #
 # Read first ``actions_of``, then ``Order.choose``.
@@ -105,7 +105,7 @@ class Choice:
     """The actions that are done to a prompt, and the tokens that they save."""
 
     saved_tokens: int = 0
-    """The tokens of what is left out, each message with a frame of its own."""
+    """The tokens of the parts that are not sent; each message counts with its own frame."""
     dropped: set[Unit] = attrs.field(factory=set[Unit])
     """The units that are dropped together with the units linked to them."""
     shrunk: dict[Alternatives, int] = attrs.field(factory=dict[Alternatives, int])

@@ -46,7 +46,7 @@ class Trimmed:
 
 @attrs.define(eq=False)
 class EditedHistory(ReadCache):
-    """Recorded messages whose results were edited; ``messages`` are the original ones."""
+    """Recorded messages whose results were edited; ``messages`` are the originals."""
 
     made_of: ReadCache | None = None
     """The cache of the original messages, if their results were cleared."""

@@ -327,7 +327,7 @@ def _cleared_histories(tree: RootNode) -> Iterator[ConversationNode]:
 
 
 def _check_clearing(histories: Iterable[ConversationNode]) -> None:
-    """Raise :class:`OptionError` for a history that only a budget clears, as there is no budget."""
+    """Raise :class:`OptionError` for a history that is cleared only with a budget."""
     for history in histories:
         if not clears_early(history):
             problem = "clear_results without a budget"
@@ -480,7 +480,7 @@ def _advice(plan: Plan, needed: Sequence[Needed], limit: int, required: int) -> 
 # The share of a budget that each lazy part may fill.
 
 SHARES = 64
-"""The number of equal shares of a budget. A lazy part gets a whole number of them."""
+"""The number of equal shares of a budget. A lazy part gets one or more complete shares, or none."""
 
 
 def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:

@@ -212,7 +212,7 @@ class Unit:
     covered: bool = False
     """Whether a cache mark follows it. Then it may be cached, and of equal priorities goes last."""
     dropped_with: "Unit | None" = None
-    """The unit that it is dropped with: the one that contains it, or that it is linked to."""
+    """The unit that it is dropped with: this unit contains it, or is linked to it."""
     turn: Slot | None = None
     """The slot of the turn that contains it, ``None`` for a child of the timeline."""
     inner: "list[Unit]" = attrs.field(factory=new_list)

@@ -1,7 +1,7 @@
 """The errors of promptdsl: one family, which ``docs/errors.md`` shows as a tree.
 
 Every message says what is wrong, where the author wrote it (``file:line``), and what to write. At
-the end are the functions that word such messages, and the one that imports a package of an extra.
+the end are functions for such messages, and a function that imports a package of an extra.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -128,7 +128,7 @@ class AnyBlock:
     """The base of all blocks: a type, checked fields, and ``to_dict()``."""
 
     __slots__ = ()
-    type: ClassVar[Any]  # Any: each block has a literal of its own
+    type: ClassVar[Any]  # Any: each block has its own literal
     _checks: ClassVar[Mapping[str, Check]]
 
     def __attrs_post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """The rule which result of a tool answers which call, for turns, recorded messages and payloads.
 
 - A call is open from its turn on. A result answers the first open call with its id.
-- A turn of the assistant closes the calls that are still open: they get no result any more.
+- A turn of the assistant closes the calls that are still open: they get no result.
 - So does a turn of the user that belongs to the conversation, but not an event or a grounding.
 - A turn of a tool closes no calls.
 

@@ -99,8 +99,8 @@ class Encoded(NamedTuple):
     certain: bool = True
 
 
-class JoinedText(NamedTuple):
-    """A text that is joined to other texts, so that only its ends have to be counted again.
+class TextEnds(NamedTuple):
+    """The ends of a text that is joined to other texts: only these have to be counted again.
 
     ``head`` ends at the first certain cut of the text, and ``tail`` begins at the last. ``between``
     has the tokens of the text between these. Without a cut, the head is the complete text, and the
@@ -133,7 +133,7 @@ class Encoder:
         self._encoding = encoding(name)
         self._has_cuts = name in SHIPPED
         self.cached: Remembered[Encoded] = Remembered(REMEMBERED)
-        self._joined_texts: Remembered[JoinedText] = Remembered(REMEMBERED)
+        self._ends: Remembered[TextEnds] = Remembered(REMEMBERED)
 
     def of(self, text: str) -> Encoded:
         """Return the tokens of a text, from the cache if it was counted before."""
@@ -173,11 +173,11 @@ class Encoder:
             # The tail of a text is counted with the text after it, up to the next certain cut.
             pending: list[str] = []
             for text in run:
-                joined_text = self._joined_text(text)
-                pending.append(joined_text.head)
-                if joined_text.tail is not None:
-                    counts += (self.of("".join(pending)), joined_text.between)
-                    pending = [joined_text.tail]
+                text_ends = self._ends_of(text)
+                pending.append(text_ends.head)
+                if text_ends.tail is not None:
+                    counts += (self.of("".join(pending)), text_ends.between)
+                    pending = [text_ends.tail]
             counts.append(self.of("".join(pending)))
         return _total(counts)
 
@@ -193,20 +193,20 @@ class Encoder:
         """By rank of a token, 1 if it is not ASCII, else 0."""
         return bytes(not token.isascii() for token in vocabulary(self._name))
 
-    def _joined_text(self, text: str) -> JoinedText:
-        joined_text = self._joined_texts.get(text)
-        if joined_text is not None:
-            return joined_text
+    def _ends_of(self, text: str) -> TextEnds:
+        text_ends = self._ends.get(text)
+        if text_ends is not None:
+            return text_ends
         first, last = first_cut(text), last_cut(text)
         if first is None or last is None:
-            joined_text = JoinedText(text, Encoded(0, 0), None)
+            text_ends = TextEnds(text, Encoded(0, 0), None)
         else:
             head, tail = text[:first], text[last:]
             total, ends = self.of(text), _total([self.of(head), self.of(tail)])
             between = Encoded(total.tokens - ends.tokens, total.other - ends.other, total.certain)
-            joined_text = JoinedText(head, between, tail)
-        self._joined_texts.put(text, joined_text)
-        return joined_text
+            text_ends = TextEnds(head, between, tail)
+        self._ends.put(text, text_ends)
+        return text_ends
 
 
 def _total(counts: list[Encoded]) -> Encoded:

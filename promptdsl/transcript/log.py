@@ -48,7 +48,7 @@ class LogState:
     _locations: dict[str | int | None, dict[int, TranscriptTurn]] = attrs.field(
         factory=dict[str | int | None, dict[int, TranscriptTurn]]
     )
-    """Turns by the id and the ``id()`` of their message: current turns and some earlier ones."""
+    """Turns by the id and the ``id()`` of their message: current turns and some earlier turns."""
 
     @property
     def summary(self) -> TranscriptTurn | None:
