@@ -243,7 +243,6 @@ def fit(
     measuring = cache(measuring)
     prompt = _Limited.of(tree, measuring)
     tree, cut_parts = prompt.tree, prompt.cut_parts
-    free = budget.reserve + prompt.reserved
     trimmed = Trimmed() if cut_parts else None
     total = budget.of(facts.window, facts.model)
     is_cleared = any(map(clears_early, prompt.cleared))
@@ -253,7 +252,7 @@ def fit(
         if not (binds and is_cleared):
             return partial(tuple, cut_parts), prepare(prompt.complete, trimmed)
         total = ANY_TOKENS
-    limit = total - free
+    limit = total - budget.reserve - prompt.reserved
 
     @cache
     def plan() -> Plan:
@@ -265,9 +264,7 @@ def fit(
         return ready, tokens(ready) - limit
 
     if limit < 0:
-        smallest = plan().tree_of(plan().choose(plan().droppable))
-        required = attempt(smallest, Trimmed())[1] + limit
-        raise _no_room(plan(), tree, free, required)
+        raise _no_room(plan(), tree, attempt)
     # Try the complete prompt, unless it is certain to be too long.
     excess, fits = None, None
     is_long = is_cleared or has_far_too_many_characters(prompt.complete, limit)
@@ -418,8 +415,13 @@ def _all_dropped(
     return (*cut_parts, *dropped_by(choice, children, free))
 
 
-def _no_room(plan: Plan, tree: RootNode, free: int, required: int) -> BudgetError:
-    needed = plan.needed()
+def _no_room(
+    plan: Plan, tree: RootNode, attempt: Callable[[RootNode, Trimmed | None], tuple[S, int]]
+) -> BudgetError:
+    """Return the error for reserves that are larger than the budget."""
+    smallest = plan.tree_of(plan.choose(plan.droppable))
+    required = attempt(smallest, Trimmed())[1] + plan.limit
+    free, needed = plan.budget - plan.limit, plan.needed()
     rows = rows_of(needed, required)
     return BudgetError(
         f"the reserves are {in_tokens(free)}, the budget is {plan.budget:,}\n"
