@@ -79,9 +79,9 @@ class Budget:
             return self.tokens
         if window is None:
             raise OptionError(
-                f"the window of {model} is not known"
+                f"the context window of {model} is unknown"
                 if model
-                else "budget='window' needs a model that has a window",
+                else "budget='window' needs a model with a known context window",
                 fix="write a number of tokens: budget=100_000, or register_model(..., window=...)"
                 if model
                 else "pass model=..., or a number of tokens: budget=100_000",

@@ -309,8 +309,9 @@ class Dropped:
     gone: tuple[object, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
     """The nodes and recorded messages that are not sent, or not completely: for a record."""
     note: str = attrs.field(default="", eq=False, kw_only=True)
-    """What the step of a cut costs this request, or that the part is probably the next to come
-    back in a larger budget, with the number of missing tokens."""
+    """For a cut, what its step costs this request.
+
+    For the part that probably comes back first in a larger budget, how many tokens it lacks."""
     said = OldAttribute("Dropped.said")
 
     def __str__(self) -> str:

@@ -381,8 +381,8 @@ class Plan:
                     answers=answers,
                 )
             elif after_question and unit and isinstance(unit.slot.node, GroupNode):
-                # From the last question on, a budget drops a group only by a priority of the group
-                # itself, not by the priority of one of its parts.
+                # From the last question on, a budget drops a group only if the author gave the
+                # group a priority. The priorities of its parts do not count.
                 unit.required = unit.required or unit.slot.node.priority is None
         has_tools = any(isinstance(node, ToolNode) for node in among_turns(root))
         self._tools_frame = tools_frame(measure.facts) if has_tools else 0

@@ -1,8 +1,8 @@
 """The advice for a value of a wrong type, where content, a text or JSON is expected.
 
 This module is imported with the first error. It recognises a value of another library by the names
-in its type, so that it need not import the library or run code of the value. Begin with
-``content_remedy`` and the table ``_CONTENT`` at the end.
+in its type: so it neither imports the library nor runs code of the value. Begin with
+``content_remedy``, and with the table ``_CONTENT`` at the end.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping

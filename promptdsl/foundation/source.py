@@ -1,8 +1,8 @@
 """Source lines: where an author wrote a part, and errors, tracebacks and warnings at such lines.
 
-The file has, in this order, the error for wrong arguments of a call, the signatures of components,
-source lines and tracebacks, the section of a library, and the warnings at the author's line. Begin
-with ``Source`` and ``author``, in the middle.
+Begin with ``Source`` and ``author``, in the middle. Above them are the error for wrong arguments of
+a call, and the signatures of components. Below them are tracebacks, the section of a library, and
+the warnings at the author's line.
 """
 
 import contextlib

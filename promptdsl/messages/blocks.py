@@ -52,7 +52,7 @@ def refuse_own_keys(kind: str, fields: Collection[str], extra: JsonObject) -> No
         if key in own_keys:
             raise DataError(
                 f"{key!r} cannot be in the 'extra' of a {kind!r} block",
-                fix="extra is for keys that the block does not have itself",
+                fix="write it as a field of the block: extra is for other keys",
             )
 
 
@@ -535,8 +535,8 @@ class UnknownBlock(AnyBlock):
     def to_dict(self) -> JsonDict:
         """Return the dictionary that the block was read from.
 
-        If the block has an origin, or if that dictionary would be read as another block, the result
-        is a dictionary of the type ``unknown``, with that dictionary as its ``data``.
+        Two kinds of block return a dictionary of the type ``unknown`` instead, with that dictionary
+        as its ``data``: a block with an origin, and a block that would be read as another block.
         """
         data: JsonDict = thawed(self.data)
         if self.origin is not None:

@@ -1,7 +1,7 @@
 """Functions that make blocks: without checks from valid values, and from dictionaries.
 
-The file has, in this order, the functions without checks, the public functions that read, the
-reader of a block (``_block``), the readers of its fields, and the errors.
+The functions without checks come first. Then come the public functions that read, the reader of a
+block (``_block``), and the readers of its fields. The errors are at the end.
 """
 
 from collections.abc import Mapping

@@ -569,9 +569,9 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
 def _entry_counts(parts: Parts, entries: Sequence[WireValue]) -> list[int]:
     """Return the tokens of each entry.
 
-    An entry with only a role and a text is counted in this function, without a call. Measured on
-    1,000 such entries with cached texts, this takes 0.3 us for each instead of 1.3 us, and 0.4 us
-    instead of 3 us if the text is in a part.
+    An entry with only a role and a text is counted in this function, because a call takes longer.
+    Measured on 1,000 such entries with cached texts: 0.3 us for each instead of 1.3 us. If the text
+    is in a part: 0.4 us instead of 3 us.
     """
     of, counts = parts.tokens.of, list[int]()
     frames: dict[str, int] = {}

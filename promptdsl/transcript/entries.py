@@ -62,7 +62,8 @@ def message_of(name: str, value: Any) -> Message | None:  # Any: of a registered
         if not any(block.type in ("tool_use", "tool_result") for block in blocks):
             return message
     raise TranscriptError(
-        f"to_message() of the type {name!r} returns a Message without calls and results, or None",
+        f"to_message() of the type {name!r} must return a Message without calls and results, "
+        "or None",
         fix="append calls and results as separate messages",
     )
 

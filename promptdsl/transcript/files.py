@@ -138,7 +138,7 @@ class OpenFile:
 
     def __del__(self) -> None:
         if self.is_open and self.is_of_this_process:
-            what = f"{self.path!r} was not closed: close it, or write with"
+            what = f"{self.path!r} was not closed: close it, or open it in a with block"
             warnings.warn(what, ResourceWarning, stacklevel=2, source=self)
         self.close()
 

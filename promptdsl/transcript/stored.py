@@ -247,7 +247,7 @@ class StoredLog(TranscriptLog):
     def _note_read_only(self, new: Iterable[TranscriptEntry]) -> None:
         opaque = next((entry for entry in new if entry.opaque), None)
         if opaque is not None:
-            fix = "import what registers the type, or use a newer version of promptdsl"
+            fix = "import the module that registers the type, or use a newer version of promptdsl"
             if opaque.type == SEALED:
                 fix = "it is encrypted: open it with store=EncryptedStore(store, key)"
             self._closed = (f"entry {opaque.number} has the unknown type {opaque.type!r}", fix)
@@ -320,7 +320,7 @@ class StoredLog(TranscriptLog):
             if isinstance(file, BoundStore):
                 if file.turn is not None:
                     fix = "await transcript.arefresh()"
-                    raise OptionError("refresh() cannot wait for a store", fix=fix)
+                    raise OptionError("refresh() cannot wait for an asynchronous store", fix=fix)
                 new = file.read(self._last)
                 if new:  # other entries have the numbers of an unconfirmed append
                     file.unconfirmed = []

@@ -104,11 +104,11 @@ class Transcript(StoredLog):
     ) -> TranscriptEntry:
         """Record a message, and return its entry.
 
-        ``value`` is a text (a user's turn), a :class:`Message`, its dictionary, the reply of a
-        provider, a stream that was read, a turn that was written outside of a block, or an object
-        of a type that :func:`entry_type` registered. The file of a path is read now, and its bytes
-        are stored. If a current message has the same id and content, nothing is added, and the
-        entry of that message is returned.
+        ``value`` is one of these: a text (a user's turn); a :class:`Message` or its dictionary; the
+        reply of a provider, or a stream that was read; a turn that was written outside of a block;
+        an object of a type that :func:`entry_type` registered. The file of a path is read now, and
+        its bytes are stored. If a current message has the same id and content, nothing is added,
+        and the entry of that message is returned.
 
         ``provider`` names the server that sent a reply, such as ``deepseek``, as in
         :func:`read_response`; a stream that was read knows its server.

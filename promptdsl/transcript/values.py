@@ -39,7 +39,7 @@ SOURCES = {
 }
 _ADDRESSES = ("https://", "http://", "data:")
 CLIENT_ROLES = ("user", "assistant", "tool")
-FIX = "a client sends user, assistant and tool turns of text, addresses, base64, calls and results"
+FIX = "send user, assistant and tool turns with text, addresses, base64, calls and results"
 
 
 def client_messages(data: object) -> list[Message]:

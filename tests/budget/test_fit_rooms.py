@@ -93,12 +93,12 @@ def test_what_is_no_budget(options: dict[str, Any]) -> None:
         ({"budget": -1}, "budget=-1", "write a whole number of tokens, or 'window'"),
         (
             {"budget": "window"},
-            "budget='window' needs a model that has a window",
+            "budget='window' needs a model with a known context window",
             "pass model=..., or a number of tokens: budget=100_000",
         ),
         (
             {"budget": "window", "model": "nobodys-model"},
-            "the window of nobodys-model is not known",
+            "the context window of nobodys-model is unknown",
             "write a number of tokens: budget=100_000, or register_model(..., window=...)",
         ),
         (

@@ -374,7 +374,7 @@ def test_a_type_whose_message_has_calls_or_results(content: list[Any]) -> None:
     transcript = Transcript([calling("c")], clock=None)
     value = entry_type(name)(made(name, *content))()
     error = raised(TranscriptError, lambda: transcript.append(value))
-    returns = "returns a Message without calls and results, or None"
+    returns = "must return a Message without calls and results, or None"
     assert f"to_message() of the type {name!r} {returns}" == error.what
     assert 1 == len(transcript.entries)
 
