@@ -829,9 +829,12 @@ def test_what_is_no_delimiter_of_a_type(written: Any) -> None:
     assert f"delimiters.event.text cannot be {written!r}" == caught.value.what
 
 
-BLANK = "is blank, or no valid text\n  choose one that can be seen, such as '[[event'"
+BLANK = (
+    "is blank or not valid Unicode\n  write a delimiter with visible characters, such as '[[event'"
+)
 REFERENCE = (
-    "reads as part of a character reference\n  choose one with other characters, such as '[[event'"
+    "can be part of a character reference\n"
+    "  write a delimiter with other characters, such as '[[event'"
 )
 
 

@@ -565,7 +565,7 @@ def _cycle() -> list[object]:
         ({1, 2}, "'value' is not a JSON value: set"),
         ({(1, 2): 3}, "a key of 'value' is a string, not tuple"),
         ({1: "a", "1": "b"}, "a key of 'value' is a string, not int"),
-        (_cycle(), "data that contains itself"),
+        (_cycle(), "the data contains itself"),
     ],
     ids=["nan", "inf", "date", "set", "key", "number", "cycle"],
 )
@@ -754,9 +754,13 @@ def test_guard_refuses(delimiter: str) -> None:
         guard("x", (), frozenset({delimiter}))
 
 
-BLANK = "is blank, or no valid text\\n  choose one that can be seen, such as '\\[\\[event'$"
+BLANK = (
+    "is blank or not valid Unicode\\n"
+    "  write a delimiter with visible characters, such as '\\[\\[event'$"
+)
 REFERENCE = (
-    "part of a character reference\\n  choose one with other characters, such as '\\[\\[event'$"
+    "part of a character reference\\n"
+    "  write a delimiter with other characters, such as '\\[\\[event'$"
 )
 
 
@@ -898,7 +902,7 @@ def test_text_of_refuses_what_only_poses_as_a_string() -> None:
 
 def test_text_of_refuses_numbers_that_python_does_not_print() -> None:
     """An integer of more digits than Python prints is refused by name."""
-    words = r"int is not text: Exceeds .*\n  give its text, as a string$"
+    words = r"int is not text: Exceeds .*\n  write its text as a string$"
     with pytest.raises(ContentError, match=words):
         text_of(10**5_000)
 

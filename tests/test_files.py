@@ -14,7 +14,7 @@ from tests.internals import files_module as files
 from tests.internals import read_file
 
 LIMIT = 100
-ELSEWHERE = "came in data and is not in a declared media root"
+ELSEWHERE = "comes from data, and is not in a folder of media_roots"
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_a_link_put_there_after_the_check_is_not_followed(
     place.rename(home.parent / "moved")
     place.symlink_to(home.parent / "moved")
     with pytest.raises(OSError, match=r"link|directory"):
-        files._opened(str(home), real)
+        files._open_below(str(home), real)
 
 
 def test_without_relative_opening_files_are_read(

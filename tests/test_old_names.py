@@ -2,7 +2,8 @@
 
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from linecache import getline
 
 import pytest
 
@@ -24,6 +25,13 @@ INSTANCES = {
     "SharedPrefix": CHANGED.prefix,
 }
 STAGES = [old.split()[1] for old in OLD_NAMES if old.startswith("Stage.name ")]
+COMPARISONS: list[Callable[[str, str], bool]] = [
+    lambda name, old: name == old,
+    lambda name, old: old == name,
+    lambda name, old: (name != old) is False,
+    lambda name, old: (old != name) is False,
+    lambda name, old: old in [name],
+]
 
 
 def old_names(*, modules: bool) -> Iterator[tuple[str, str, str]]:
@@ -60,9 +68,19 @@ def test_an_import_of_an_old_name() -> None:
         from promptdsl import SentPlace, SentLocation  # type: ignore[attr-defined] # isort: skip
     assert SentPlace is SentLocation
     assert {__file__} == {it.filename for it in warned}
+    assert all("import SentPlace" in getline(__file__, it.lineno) for it in warned)
     for module in ("promptdsl", "promptdsl.integrations"):
         with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
             getattr(importlib.import_module(module), "Nothing")  # noqa: B009
+
+
+def test_an_import_of_an_old_name_of_integrations() -> None:
+    """An import from ``promptdsl.integrations`` warns at its line, too."""
+    with pytest.warns(DeprecationWarning, match="Bridged is now Converted;") as warned:
+        from promptdsl.integrations import Bridged, Converted
+    assert Bridged is Converted
+    assert {__file__} == {it.filename for it in warned}
+    assert all("import Bridged" in getline(__file__, it.lineno) for it in warned)
 
 
 def test_the_method_under_its_old_name() -> None:
@@ -80,6 +98,20 @@ def test_the_old_name_of_a_stage(old: str) -> None:
     assert new in names
     with pytest.warns(DeprecationWarning, match=f"{old} is now {new};"):
         assert 1 == sum(name == old for name in names)
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("old", STAGES)
+def test_a_comparison_with_an_old_name_warns_at_its_line(
+    old: str, compare: Callable[[str, str], bool]
+) -> None:
+    """Each way to compare a stage's name warns at the line that compares."""
+    new = OLD_NAMES[f"Stage.name {old}"].new
+    name = next(stage.name for stage in RENDERED.stages() if stage.name == new)
+    with pytest.warns(DeprecationWarning, match=f"{old} is now {new};") as warned:
+        assert compare(name, old)
+    line = compare.__code__.co_firstlineno
+    assert [(__file__, line)] == [(it.filename, it.lineno) for it in warned]
 
 
 def test_other_names_of_stages_do_not_warn() -> None:

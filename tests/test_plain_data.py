@@ -190,7 +190,7 @@ def test_circles(freeze: Callable[[Any], Any], depth: int) -> None:
     for _ in range(depth):
         value = [value]
     start["a"] = value
-    assert "data that contains itself" == raised(DataError, lambda: freeze(start)).what
+    assert "the data contains itself" == raised(DataError, lambda: freeze(start)).what
 
 
 def test_the_same_data_twice_is_no_circle() -> None:

@@ -540,10 +540,10 @@ def test_conversations_and_inputs_of_a_wrong_type() -> None:
     """A transcript of no list, an answer to no call, and inputs of a diff that are no pair."""
     talk, other = Timeline(User("Hi.")), Timeline(User("Bye."))
     wrong: Any = None
-    assert "write Transcript([message]), or Transcript() for an empty one" == (
+    assert "write Transcript([message]), or Transcript() for an empty transcript" == (
         raised(ContentError, lambda: Transcript(wrong)).fix
     )
-    assert "give a call of transcript.pending_calls, or its id" == (
+    assert "pass a call of transcript.pending_calls, or its id" == (
         raised(OptionError, lambda: Transcript().answer(wrong, "4")).fix
     )
     inputs: Any = [{"plan": "Pro"}]

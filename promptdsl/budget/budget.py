@@ -45,7 +45,10 @@ class Measure(Protocol):
         ...
 
     def messages(self, run: RecordedNode) -> Sequence[int]:
-        """Return the tokens of each message of a run, with its frame where it has its own."""
+        """Return the tokens of each message of a run, with its frame.
+
+        A message that merges with the message before it has no frame.
+        """
         ...
 
 
@@ -56,19 +59,19 @@ TokenLimit: TypeAlias = int | Literal["window"]
 
 @attrs.frozen
 class Budget:
-    """The most tokens of a request, ``None`` for no limit.
+    """The maximum of tokens of a request, ``None`` for no limit.
 
-    ``reserve`` is how many of them are kept free for the answer.
+    ``reserve`` is the number of these tokens that stay free for the answer.
     """
 
     tokens: TokenLimit | None = None
     reserve: int = 0
     counter: TokenCounter | Callable[[str], int] | None = attrs.field(default=None, eq=False)
     at: Source | None = attrs.field(default=None, eq=False)
-    """The author's line. It is noted early: an awaited prompt has no author on the call stack."""
+    """The author's line, noted early: an awaited prompt has no author on the call stack."""
 
     def of(self, window: int | None, model: str | None) -> int | None:
-        """Return the number of tokens, for a model with a context ``window`` of so many tokens.
+        """Return the number of tokens for a model with this context ``window``, in tokens.
 
         :class:`OptionError` if the budget is ``'window'`` and the window is unknown.
         """
@@ -76,9 +79,9 @@ class Budget:
             return self.tokens
         if window is None:
             raise OptionError(
-                f"the window of {model} is not known"
+                f"the context window of {model} is unknown"
                 if model
-                else "budget='window' needs a model that has a window",
+                else "budget='window' needs a model with a known context window",
                 fix="write a number of tokens: budget=100_000, or register_model(..., window=...)"
                 if model
                 else "pass model=..., or a number of tokens: budget=100_000",

@@ -1,7 +1,8 @@
-"""What a budget drops, and the report about it.
+"""What a budget drops, and the reports about it.
 
-The choice comes first: which units are dropped, cut or replaced, and which come back. Then the
-reports: the parts that were dropped, and the parts that have to stay.
+Read ``units.py`` first. The first half of this file is the choice: which units are dropped, cut or
+replaced, and which come back. The second half has the reports: the parts that were dropped, and the
+parts that have to stay.
 """
 
 from bisect import bisect_left
@@ -21,9 +22,9 @@ from promptdsl.budget.units import (
     ConversationUnit,
     Cut,
     Drop,
-    Entry,
     Shrink,
     Slot,
+    TimelineChild,
     Unit,
     first_alternatives,
     last_question,
@@ -49,22 +50,23 @@ from promptdsl.tree.turn_nodes import (
 
 # The choice of a budget: which parts are dropped, cut or replaced, and which come back.
 #
-# The order: of neighbouring units the one with the lowest priority goes first, of equal priorities
-# one that no cache mark of the author follows (so a cache still serves the others), of these the
-# first in the document. The units inside a unit go directly before it.
+# The order: of neighbouring units, the unit with the lowest priority is dropped first. Of equal
+# priorities, the units without a cache mark of the author after them go first, because a cache may
+# still serve the other units. Of these, the first in the document goes first. The units inside a
+# unit are dropped directly before it.
 #
-# An example of three units: a hint (1) of 50 tokens, a conversation (2) of 300 that is cut in
-# steps, a log (3) of 500. The actions in their order are: drop the hint, cut the conversation, drop
-# the log. They save 50, 350 and 850 tokens in all; a bisection of these sums finds how many are
-# needed.
+# An example of three units: a hint (priority 1) of 50 tokens, a conversation (2) of 300 that is cut
+# in steps, a log (3) of 500. The actions in their order are: drop the hint, cut the conversation,
+# drop the log. The first saves 50 tokens, the first two save 350, all three save 850. A bisection
+# of these sums finds how many actions are needed.
 #
-# - 40 tokens too many: the hint is dropped. Nothing fits into the 10 tokens that are left over.
-# - 150 too many: the hint is dropped, and the conversation is cut, at the end of a step. The tokens
-#   left over stay free. Without steps the cut saves no more than is missing, and then the hint
-#   comes back if there is room for it.
-# - 400 too many: all three actions are done, and 450 tokens are left over. Then actions are undone
-#   where there is room, the last one first: the log (500) does not fit, the conversation and the
-#   hint come back. So the drop of one large part does not also drop the small ones.
+# - 40 tokens too many: the hint is dropped. 10 tokens are free, and nothing fits into them.
+# - 150 too many: the hint is dropped, and the conversation is cut at the end of a step. The free
+#   tokens stay free. Without steps, the cut saves only the missing tokens. The hint then comes
+#   back if there is room for it.
+# - 400 too many: all three actions are done, and 450 tokens are free. Then actions are undone
+#   if there is room, the last action first: the log (500) does not fit; the conversation and the
+#   hint come back. So a prompt that drops a large part keeps the small ones.
 #
 # Read first ``actions_of``, then ``Order.choose``.
 
@@ -81,12 +83,12 @@ def actions_of(units: Iterable[Unit]) -> Iterator[Action]:
             yield unit
         elif isinstance(unit, ConversationUnit):
             if unit.cuts.last > 0:
-                yield Cut(unit, unit.cuts.saved[-1])
+                yield Cut(unit, unit.cuts.savings[-1])
         else:
             if isinstance(unit, Alternatives):
-                for number in range(1, len(unit.sizes)):
-                    larger, smaller = unit.sizes[number - 1][1], unit.sizes[number][1]
-                    yield Shrink(unit, number, larger - smaller)
+                for index in range(1, len(unit.sizes)):
+                    larger, smaller = unit.sizes[index - 1][1], unit.sizes[index][1]
+                    yield Shrink(unit, index, larger - smaller)
             if unit.priority < LAST and not unit.required and not unit.is_linked:
                 stack.append(Drop(unit))
             if unit.inner:
@@ -102,25 +104,25 @@ def _stacked(units: Iterable[Unit]) -> list[Unit]:
 class Choice:
     """The actions that are done to a prompt, and the tokens that they save."""
 
-    saved: int = 0
-    """The tokens of what is left out, each message with a frame of its own."""
+    saved_tokens: int = 0
+    """The tokens of the parts that are not sent; each message counts with its own frame."""
     dropped: set[Unit] = attrs.field(factory=set[Unit])
     """The units that are dropped together with the units linked to them."""
     shrunk: dict[Alternatives, int] = attrs.field(factory=dict[Alternatives, int])
     """By unit, the index of the alternative among its sizes."""
     cuts: dict[ConversationUnit, int] = attrs.field(factory=dict[ConversationUnit, int])
     """By unit, the point of the cut."""
-    live: dict[Slot, int] = attrs.field(factory=dict[Slot, int])
-    """By container, the count of its parts left. Only containers that lost a part are in it."""
+    parts_left: dict[Slot, int] = attrs.field(factory=dict[Slot, int])
+    """By container that lost a part, the count of the parts that are left in it."""
     refused: dict[Unit, int] = attrs.field(factory=dict[Unit, int])
-    """By unit for which there is no room: the tokens that would stay saved if it came back."""
+    """By unit that did not fit: the tokens that would still be saved if it came back."""
 
     def do(self, action: Action) -> None:
         """Do an action."""
         if isinstance(action, Cut):
             self.cut(action.unit, action.unit.cuts.last)
         elif isinstance(action, Shrink):
-            self.shrink(action.unit, action.number)
+            self.shrink(action.unit, action.index)
         else:
             self.dropped.add(action.unit)
             self._move(action, 1)
@@ -130,51 +132,51 @@ class Choice:
         self.dropped.discard(action.unit)
         self._move(action, -1)
 
-    def _move(self, action: Drop, gone: int) -> None:
-        """Take a unit and its linked units out (``gone`` is 1), or put them back (-1).
+    def _move(self, action: Drop, direction: int) -> None:
+        """Remove a unit and its linked units (``direction`` is 1), or put them back (-1).
 
-        A container is taken out with the last of its parts, and put back with the first.
+        A container is removed with the last of its parts, and comes back with the first of them.
         """
-        self.saved += gone * action.saves
+        self.saved_tokens += direction * action.saves
         for unit in (action.unit, *action.unit.linked_units):
-            # Another slot was taken out before, with the last of its parts.
+            # A slot that is not fixed was removed before, with the last of its parts.
             if not unit.slot.fixed:
                 continue
             for container in unit.slot.containers:
-                before = self.live.get(container, container.live)
-                self.live[container] = after = before - gone
+                before = self.parts_left.get(container, container.droppable_parts)
+                self.parts_left[container] = after = before - direction
                 if min(before, after) or container.fixed:
                     break
-                self.saved += gone * container.container_tokens
+                self.saved_tokens += direction * container.container_tokens
 
-    def shrink(self, unit: Alternatives, number: int) -> None:
+    def shrink(self, unit: Alternatives, index: int) -> None:
         """Send the alternative with index ``number`` in ``unit.sizes``."""
-        self.saved += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[number][1]
-        self.shrunk[unit] = number
+        self.saved_tokens += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[index][1]
+        self.shrunk[unit] = index
 
     def cut(self, unit: ConversationUnit, point: int) -> None:
         """Cut a conversation at a point."""
         cuts = unit.cuts
-        self.saved += cuts.saved[point] - cuts.saved[self.cuts.get(unit, 0)]
+        self.saved_tokens += cuts.savings[point] - cuts.savings[self.cuts.get(unit, 0)]
         self.cuts[unit] = point
 
     def cut_back(self, unit: ConversationUnit, need: int) -> None:
         """Cut a conversation only so far that all actions together save ``need`` tokens."""
-        others = self.saved - unit.cuts.saved[self.cuts.get(unit, 0)]
-        self.cut(unit, unit.cuts.point(need - others))
+        saved_by_others = self.saved_tokens - unit.cuts.savings[self.cuts.get(unit, 0)]
+        self.cut(unit, unit.cuts.point(need - saved_by_others))
 
     def next_back(self, free: int) -> tuple[Unit | None, int]:
-        """Return the unit that comes back first in a larger budget, and the tokens that it lacks.
+        """Return the unit that comes back first in a larger budget, and its missing tokens.
 
-        ``free`` are the tokens of the budget that the request leaves free. Parts that came back
-        after the unit was refused may go for it. It is not certain: where neighbours merge, a
-        request has fewer tokens than its parts. ``None`` where a history is cut: a cut moves in
-        steps.
+        ``free`` is the number of tokens that the request leaves free. The unit may take the place
+        of parts that came back after it was refused. The result is a guess, because neighbours that
+        merge have fewer tokens than the sum of their parts. ``None`` if a history is cut: its cut
+        changes in steps.
         """
         if not self.refused or any(self.cuts.values()):
             return None, 0
         unit = max(self.refused, key=self.refused.__getitem__)
-        return unit, max(self.saved - free - self.refused[unit], 1)
+        return unit, max(self.saved_tokens - free - self.refused[unit], 1)
 
 
 class Order:
@@ -182,43 +184,45 @@ class Order:
 
     def __init__(self, units: Iterable[Unit]) -> None:
         self.actions: Sequence[Action] = [*actions_of(units)]
-        self.saved = [0]
+        self.total_savings = [0]
         """The tokens saved by the first 0, 1, 2... actions."""
         self.earlier_excess = 0
-        """By how many tokens an earlier request of a cleared history was longer than this one."""
+        """How many tokens longer than this one an earlier request of a cleared history was."""
         trial = Choice()
-        inside: dict[Unit, int] = {}  # by unit, the tokens saved by the actions inside it
+        saved_inside: dict[Unit, int] = {}  # by unit, the tokens saved by the actions inside it
         for action in self.actions:
-            unit, around = action.unit, action.unit.around
+            unit, container = action.unit, action.unit.dropped_with
             if isinstance(action, Drop) and unit.slot.fixed:
-                action.saves = unit.tokens - inside.get(unit, 0)
+                action.saves = unit.tokens - saved_inside.get(unit, 0)
                 for linked in unit.linked_units:
                     action.saves += linked.tokens
-            before = trial.saved
+            saved_before = trial.saved_tokens
             if isinstance(action, Cut) and action.unit.cuts.clearing:
-                longer = [request.more for request in action.unit.cuts.clearing.longer]
+                longer = [request.extra_tokens for request in action.unit.cuts.clearing.longer]
                 self.earlier_excess = max(self.earlier_excess, *longer, 0)
             trial.do(action)
-            saved = trial.saved - before
-            self.saved.append(trial.saved)
+            savings = trial.saved_tokens - saved_before
+            self.total_savings.append(trial.saved_tokens)
             # A unit is dropped after everything inside it, so the sum of its parts is complete.
             if isinstance(unit, Alternatives):
-                inside[unit] = inside.get(unit, 0) + saved
+                saved_inside[unit] = saved_inside.get(unit, 0) + savings
             else:
-                saved += inside.get(unit, 0)
-            if around is not None:
-                inside[around] = inside.get(around, 0) + saved
+                savings += saved_inside.get(unit, 0)
+            if container is not None:
+                saved_inside[container] = saved_inside.get(container, 0) + savings
 
     def droppable_in(self) -> dict[Slot, int]:
-        """Return the tokens that may be dropped, by slot of the timeline or directly in a turn."""
-        inside: dict[Slot, int] = {}
-        for action, (before, after) in zip(self.actions, pairwise(self.saved), strict=True):
+        """Return the tokens that may be dropped, by slot in the timeline or directly in a turn."""
+        droppable: dict[Slot, int] = {}
+        for action, (before, after) in zip(self.actions, pairwise(self.total_savings), strict=True):
             unit = action.unit
-            for slot in {unit.entry, unit.slot.part}:
-                inside[slot] = inside.get(slot, 0) + after - before
+            for slot in {unit.timeline_slot, unit.slot.turn_child}:
+                droppable[slot] = droppable.get(slot, 0) + after - before
             for linked in unit.linked_units:
-                inside[linked.entry] = inside.get(linked.entry, 0) + linked.tokens
-        return inside
+                droppable[linked.timeline_slot] = (
+                    droppable.get(linked.timeline_slot, 0) + linked.tokens
+                )
+        return droppable
 
     def choose(self, need: int) -> Choice:
         """Return the choice that saves at least ``need`` tokens, or all that can be saved."""
@@ -227,7 +231,7 @@ class Order:
         needed = need + self.earlier_excess
         if needed <= 0:
             return choice
-        count = bisect_left(self.saved, min(needed, self.saved[-1]))
+        count = bisect_left(self.total_savings, min(needed, self.total_savings[-1]))
         for action in self.actions[:count]:
             choice.do(action)
         _put_back(choice, self.actions[:count], need)
@@ -237,53 +241,55 @@ class Order:
 def _put_back(choice: Choice, actions: Sequence[Action], need: int) -> None:
     """Undo actions while ``need`` tokens stay saved, the last action first.
 
-    It ends at the first conversation that stays cut in steps. The tokens left over stay free: a
-    part that is put back there would come and go from one request to the next.
+    It ends at the first conversation that stays cut in steps. The free tokens stay free, because
+    a part that came back there would be in one request and not in the next.
     """
     for action in reversed(actions):
         if isinstance(action, Cut):
             choice.cut_back(action.unit, need)
             if choice.cuts[action.unit] and action.unit.cuts.step:
                 return
-        elif action.unit.around in choice.dropped:
-            continue  # it comes back only with the unit around it
+        elif action.unit.dropped_with in choice.dropped:
+            continue  # it comes back only with that unit
         elif isinstance(action, Shrink):
-            unit, number = action.unit, action.number
-            if choice.shrunk.get(unit, 0) == number and unit not in choice.dropped:
-                choice.shrink(unit, number - 1)
-                if choice.saved < need:
-                    choice.shrink(unit, number)
+            unit, index = action.unit, action.index
+            if choice.shrunk.get(unit, 0) == index and unit not in choice.dropped:
+                choice.shrink(unit, index - 1)
+                if choice.saved_tokens < need:
+                    choice.shrink(unit, index)
         else:
             choice.put_back(action)
-            if choice.saved < need:
-                choice.refused[action.unit] = choice.saved
+            if choice.saved_tokens < need:
+                choice.refused[action.unit] = choice.saved_tokens
                 choice.do(action)
 
 
 # Reports of a budget: the parts it dropped, and the parts that have to stay.
 
 EMPTY = "nothing is left in it"
-"""The reason of a container that is dropped because all of its parts are."""
+"""The reason in the report of a container that is dropped because all its parts are."""
 INSIDE = 3
-"""The most parts of a part that an error names."""
+"""The maximum number of inner parts that an error names for each part."""
 AUTHOR_WORDS = ("grounding", "ephemeral", "event")
-"""The author's words for turns that are sent in the role of another turn."""
+"""The author's words for turns that are sent with the role of another turn."""
 WRITTEN_ROLES = ("system", "developer", "user", "assistant", "tool")
-"""The roles that are the author's words for a turn, too."""
+"""The roles that are also the author's words for their turns."""
 SHOWN = 80
-"""The most characters of a part's own text in its report."""
+"""The maximum number of characters of a part's text in its report."""
 
 
 @attrs.frozen
 class Dropped:
     """A part that a budget or a :class:`Limit` dropped, cut or replaced by a smaller alternative.
 
-    A tool call or a result that ``tool_pairing`` removed is reported, too; ``text`` is then its
-    complete text. ``what`` names the part, ``path`` is its address in the prompt. ``tokens`` is the
-    number of its tokens that are left out; neighbours that merge share a frame, so the request may
-    get shorter by a few tokens more or fewer. ``priority`` is the priority of the part, ``None``
-    without one. ``why`` is the reason in words, ``source`` the author's file and line.
-    :attr:`Rendered.dropped` lists them.
+    It also reports a tool call or a result that ``tool_pairing`` removed; ``text`` is then its
+    complete text. :attr:`Rendered.dropped` lists these reports.
+
+    - ``what`` names the part, and ``path`` is its address in the prompt.
+    - ``tokens`` is the number of its tokens that are not sent. The request may become shorter by a
+      few tokens more or fewer, because neighbours that merge share a frame.
+    - ``priority`` is the priority of the part, ``None`` without one.
+    - ``why`` is the reason in words, ``source`` the author's file and line.
 
     >>> from promptdsl import Section, System, Timeline, User, render
     >>> note = Section("note", "A long note.", priority=1)
@@ -303,8 +309,9 @@ class Dropped:
     gone: tuple[object, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
     """The nodes and recorded messages that are not sent, or not completely: for a record."""
     note: str = attrs.field(default="", eq=False, kw_only=True)
-    """What the step of a cut costs this request; or that the part is probably the next to come
-    back in a larger budget, with the tokens that it lacks."""
+    """For a cut, what its step costs this request.
+
+    For the part that probably comes back first in a larger budget, how many tokens it lacks."""
     said = OldAttribute("Dropped.said")
 
     def __str__(self) -> str:
@@ -318,7 +325,7 @@ class Dropped:
 
 
 NeededKind: TypeAlias = Literal["question", "turn", "history", "part"]
-"""The last user turn, another turn (it could be in a history), a history, any other part."""
+"""The last user turn; another turn, which could be in a history; a history; any other part."""
 
 
 @attrs.frozen
@@ -338,31 +345,36 @@ class Needed:
 def rows_of(needed: Iterable[Needed], required: int) -> list[JsonDict]:
     """Return the parts that have to stay as JSON data.
 
-    Those of depth 0 add up to ``required``: the last of them is the target's own form, which is
-    below 0 where it saves tokens.
+    The rows of depth 0 add up to ``required``. The last of them is the target's format, which is
+    negative if it saves tokens.
     """
     rows: list[JsonDict] = []
-    own = required
+    remaining = required
     for part in needed:
-        own -= part.tokens
+        remaining -= part.tokens
         rows += [_row(part, 0), *(_row(inner, 1) for inner in part.parts)]
-    return [*rows, {"depth": 0, "what": OWN, "tokens": own}] if own else rows
+    return [*rows, {"depth": 0, "what": OWN, "tokens": remaining}] if remaining else rows
 
 
-def lines_of(rows: Sequence[JsonDict], most: int) -> str:
-    """Return rows of parts as lines with their tokens first; those with no indent add up.
+def lines_of(rows: Sequence[JsonDict], maximum: int) -> str:
+    """Return rows of parts as lines, each with its tokens first.
 
-    After ``most`` parts there is a line for all others, and one for the target's own form.
+    The lines without an indent add up. After ``maximum`` parts there is one line for all others,
+    and one for the target's format.
     """
     outer = [index for index, row in enumerate(rows) if not row["depth"] and row["what"] != OWN]
-    shown = [*rows]
-    if len(outer) > most + 1:
-        tokens = sum(rows[index]["tokens"] for index in outer[most:])
-        rest: JsonDict = {"depth": 0, "what": f"{len(outer) - most:,} more", "tokens": tokens}
-        shown = [*rows[: outer[most]], rest, *(row for row in rows[-1:] if row["what"] == OWN)]
-    width = max((len(f"{row['tokens']:,}") for row in shown), default=0)
+    shown_rows = [*rows]
+    if len(outer) > maximum + 1:
+        tokens = sum(rows[index]["tokens"] for index in outer[maximum:])
+        rest: JsonDict = {"depth": 0, "what": f"{len(outer) - maximum:,} more", "tokens": tokens}
+        shown_rows = [
+            *rows[: outer[maximum]],
+            rest,
+            *(row for row in rows[-1:] if row["what"] == OWN),
+        ]
+    width = max((len(f"{row['tokens']:,}") for row in shown_rows), default=0)
     lines: list[str] = []
-    for row in shown:
+    for row in shown_rows:
         line = f"  {row['tokens']:>{width},}  {'  ' * row['depth']}{row['what']}"
         lines.append(f"{line}: {row['source']}" if "source" in row else line)
     return "\n".join(lines)
@@ -408,32 +420,32 @@ class _Report(NamedTuple):
     note: str = ""
 
 
-def dropped_by(choice: Choice, entries: Sequence[Entry], free: int) -> tuple[Dropped, ...]:
+def dropped_by(choice: Choice, children: Sequence[TimelineChild], free: int) -> tuple[Dropped, ...]:
     """Return the parts that a choice drops or makes smaller, in the order of the document.
 
     ``free`` is the number of tokens that stay free.
     """
-    dropped = {unit.slot for lead in choice.dropped for unit in (lead, *lead.linked_units)}
-    reports = [*_reports(choice, dropped, free)]
+    dropped_slots = {unit.slot for lead in choice.dropped for unit in (lead, *lead.linked_units)}
+    reports = [*_reports(choice, dropped_slots, free)]
     reports.sort(key=lambda report: [above.index for above in report.slot.ancestry])
-    addresses = _addresses(entries)
-    parts: list[Dropped] = []
+    addresses = _addresses(children)
+    dropped_parts: list[Dropped] = []
     for slot, tokens, priority, why, note in reports:
         node, ancestry = slot.node, slot.ancestry
         sends_nothing = not tokens and not node._mask & MEDIA << SHIFT
-        if sends_nothing or not dropped.isdisjoint(ancestry[:-1]):
+        if sends_nothing or not dropped_slots.isdisjoint(ancestry[:-1]):
             continue
         path = "/".join(filter(None, (_address_of(above, addresses) for above in ancestry)))
-        gone: tuple[object, ...] = (node,)
+        unsent: tuple[object, ...] = (node,)
         if isinstance(node, FirstFitNode):
-            gone = node.content[:1]  # without a budget, the first alternative would be sent
+            unsent = node.content[:1]  # without a budget, the first alternative would be sent
         what, at = described(node), node.source
-        parts.append(Dropped(what, path, tokens, priority, why, at, gone=gone, note=note))
-    return tuple(parts)
+        dropped_parts.append(Dropped(what, path, tokens, priority, why, at, gone=unsent, note=note))
+    return tuple(dropped_parts)
 
 
-def _reports(choice: Choice, dropped: Container[Slot], free: int) -> Iterator[_Report]:
-    """Yield what a choice did to each slot; ``dropped`` are the slots of dropped units."""
+def _reports(choice: Choice, dropped_slots: Container[Slot], free: int) -> Iterator[_Report]:
+    """Yield what a choice did to each slot; ``dropped_slots`` are the slots of dropped units."""
     next_unit, lacking = choice.next_back(free)
     notes = {next_unit: f"probably the next to come back, with about {in_tokens(lacking)} more"}
     for lead in choice.dropped:
@@ -442,40 +454,41 @@ def _reports(choice: Choice, dropped: Container[Slot], free: int) -> Iterator[_R
         why = "it goes with the calls or results it belongs to"
         for unit in lead.linked_units:
             yield _Report(unit.slot, unit.tokens, unit.priority, why)
-    for first_fit, number in choice.shrunk.items():
-        if number and first_fit.slot not in dropped:
-            index, tokens = first_fit.sizes[number]
-            why = f"alternative {index + 1} of {len(first_fit.node.content)} is sent"
-            saved = first_fit.sizes[0][1] - tokens
-            yield _Report(first_fit.slot, saved, first_fit.node.priority, why)
-    for container, left in choice.live.items():
-        # A container without parts is dropped with the text around its parts, if there is any.
-        stays = left or container.fixed or not container.container_tokens
-        if not stays and container not in dropped:
+    for first_fit, size_index in choice.shrunk.items():
+        if size_index and first_fit.slot not in dropped_slots:
+            alternative, tokens = first_fit.sizes[size_index]
+            why = f"alternative {alternative + 1} of {len(first_fit.node.content)} is sent"
+            savings = first_fit.sizes[0][1] - tokens
+            yield _Report(first_fit.slot, savings, first_fit.node.priority, why)
+    for container, parts_left in choice.parts_left.items():
+        # An empty container is dropped with the text around its parts, if there is any text.
+        stays = parts_left or container.fixed or not container.container_tokens
+        if not stays and container not in dropped_slots:
             yield _Report(container, container.container_tokens, None, EMPTY)
     for history, point in choice.cuts.items():
         if point:
             why, note = _lost_by_cut(history.cuts, point), _step_cost(history.cuts, point, free)
-            yield _Report(history.slot, history.cuts.saved[point], history.priority, why, note)
+            yield _Report(history.slot, history.cuts.savings[point], history.priority, why, note)
 
 
 def _address_of(slot: Slot, addresses: Mapping[Slot, str]) -> str:
-    """Return the address of an entry, or the id of a section in it; empty for neither."""
+    """Return the address of a child of the timeline, or the id of a section in it, else ``""``."""
     if slot in addresses:
         return addresses[slot]
     return str(slot.node.options.id) if isinstance(slot.node, SectionNode) else ""
 
 
 def _step_cost(cuts: CutPoints, point: int, free: int) -> str:
-    """Return in words what the step of a cut costs; empty if nothing more would fit without it."""
+    """Return in words what the step of a cut costs; empty if nothing more fits without the step."""
     if cuts.clearing or not cuts.step:
-        return ""  # the step is that of clearing, too
-    more = point - bisect_left(cuts.saved, cuts.saved[point] - free)
-    if more <= 0:
+        return ""  # with clearing, results are cleared in the same steps
+    kept_without_step = point - bisect_left(cuts.savings, cuts.savings[point] - free)
+    if kept_without_step <= 0:
         return ""
-    kept = "round" if point - more >= cuts.first_round_point else "exchange"
-    what = f"{more} {kept}{'' if more == 1 else 's'} more"
-    return f"{in_tokens(free)} free: the cut moves in steps of {cuts.step:,}; step=0 keeps {what}"
+    kind = "round" if point - kept_without_step >= cuts.first_round_point else "exchange"
+    what = f"{kept_without_step} more {kind}{'' if kept_without_step == 1 else 's'}"
+    step = in_tokens(cuts.step)
+    return f"{in_tokens(free)} free: the history is cut in steps of {step}; step=0 keeps {what}"
 
 
 def _lost_by_cut(cuts: CutPoints, point: int) -> str:
@@ -487,28 +500,30 @@ def _lost_by_cut(cuts: CutPoints, point: int) -> str:
     if point <= cuts.clears:
         return cleared
     exchanges = min(point, cuts.first_round_point - 1) - cuts.clears
-    parts: list[str] = []
+    lost_parts: list[str] = []
     if exchanges:
-        parts = [f"its oldest {exchanges} exchanges" if exchanges > 1 else "its oldest exchange"]
+        lost_parts = [
+            f"its oldest {exchanges} exchanges" if exchanges > 1 else "its oldest exchange"
+        ]
     if cuts.is_between_rounds(point):
         rounds = point - cuts.first_round_point + 1
         first = f"the first {rounds} rounds" if rounds > 1 else "the first round"
-        parts.append(f"{first} of its last exchange")
+        lost_parts.append(f"{first} of its last exchange")
     elif cuts.starts[point] == cuts.size:
-        parts = ["it"]
-    lost = f"there is no room for {' and '.join(parts)}"
+        lost_parts = ["it"]
+    text = f"there is no room for {' and '.join(lost_parts)}"
     if any(start < cuts.starts[point] and stop > cuts.lead for start, stop in cuts.pinned):
-        lost += ", but for what is pinned"
-    return f"{lost}; {cleared}" if cleared else lost
+        text += "; the pinned messages stay"
+    return f"{text}; {cleared}" if cleared else text
 
 
-def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:
-    """Return the address of each entry: an id, or a role and a number; empty for neither."""
+def _addresses(children: Sequence[TimelineChild]) -> dict[Slot, str]:
+    """Return the address of each child: an id, or a role and an index, else ``""``."""
     counts: dict[str, int] = {}
     addresses: dict[Slot, str] = {}
-    for entry in entries:
-        names = ["history"] if isinstance(entry.slot.node, ConversationNode) else []
-        for node in turns_in(entry.slot.node):
+    for child in children:
+        names = ["history"] if isinstance(child.slot.node, ConversationNode) else []
+        for node in turns_in(child.slot.node):
             if isinstance(node, SectionNode):
                 names.append(str(node.options.id))
             elif isinstance(node, RecordedNode):
@@ -516,65 +531,69 @@ def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:
             else:
                 role = node.role if isinstance(node, TurnNode) else ""
                 head = "ephemeral" if isinstance(node, RequestOnlyNode) else role
-                number = counts.get(head, 0)
-                counts[head] = number + 1
+                index = counts.get(head, 0)
+                counts[head] = index + 1
                 if head and head != "system":
-                    names.append(node.options.address if node.options.id else f"{head}[{number}]")
-        addresses[entry.slot] = next(filter(None, names), "")
+                    names.append(node.options.address if node.options.id else f"{head}[{index}]")
+        addresses[child.slot] = next(filter(None, names), "")
     return addresses
 
 
 def needed_by(
-    entries: Sequence[Entry], saved: Mapping[Slot, int], measure: Measure
+    children: Sequence[TimelineChild], droppable: Mapping[Slot, int], measure: Measure
 ) -> list[Needed]:
-    """Return the parts that have to stay; ``saved`` has by slot the tokens that may be dropped."""
-    question = last_question(entries)
-    inner: dict[Slot | None, dict[int, int]] = {}
-    for slot, tokens in saved.items():
-        inner.setdefault(slot.parent, {})[id(slot.node)] = tokens
-    parts: list[Needed] = []
-    for number, entry in enumerate(entries):
-        node = entry.slot.node
+    """Return the parts that have to stay; ``droppable`` has the tokens that may go, by slot."""
+    question_index = last_question(children)
+    droppable_below: dict[Slot | None, dict[int, int]] = {}
+    for slot, tokens in droppable.items():
+        droppable_below.setdefault(slot.parent, {})[id(slot.node)] = tokens
+    needed: list[Needed] = []
+    for index, child in enumerate(children):
+        node = child.slot.node
         kind: NeededKind = "part"
         if isinstance(node, ConversationNode):
             kind = "history"
         elif isinstance(node, TurnNode) and node.role in ("user", "assistant", "tool"):
-            kind = "question" if number == question else "turn"
-        tokens = entry.tokens - saved.get(entry.slot, 0)
+            kind = "question" if index == question_index else "turn"
+        tokens = child.tokens - droppable.get(child.slot, 0)
         if tokens > 0:
-            inside = [*_inside(entry, inner.get(entry.slot, {}), measure)]
-            inside.sort(key=attrgetter("tokens"), reverse=True)
+            inner_parts = [*_parts_in(child, droppable_below.get(child.slot, {}), measure)]
+            inner_parts.sort(key=attrgetter("tokens"), reverse=True)
             name = described(node)
             if node.options.id:
                 name = named(name, node.options.address)
-            parts.append(Needed(name, tokens, node.source, kind, tuple(inside[:INSIDE])))
-    return parts
+            needed.append(Needed(name, tokens, node.source, kind, tuple(inner_parts[:INSIDE])))
+    return needed
 
 
-def _inside(entry: Entry, dropped: Mapping[int, int], measure: Measure) -> Iterator[Needed]:
-    """Yield the parts of an entry that have to stay.
+def _parts_in(
+    child: TimelineChild, droppable: Mapping[int, int], measure: Measure
+) -> Iterator[Needed]:
+    """Yield the parts of a child of the timeline that have to stay.
 
-    ``dropped`` has by id of a node the tokens that may be dropped in it.
+    ``droppable`` has the tokens that may be dropped in a node, by the id of the node.
     """
-    node = entry.slot.node
-    if isinstance(entry.unit, ConversationUnit):
-        cuts = entry.unit.cuts
-        for run in cuts.kept(cuts.last).content:
+    node = child.slot.node
+    if isinstance(child.unit, ConversationUnit):
+        cuts = child.unit.cuts
+        for run in cuts.history_cut_at(cuts.last).content:
             if isinstance(run, RecordedNode):
                 counts = zip(run.items, measure.messages(run), strict=True)
                 for index, (message, tokens) in enumerate(counts, run.start):
                     yield Needed(f"{message.role} message history[{index}]", tokens, None)
     elif isinstance(node, TurnNode):
         sections = [
-            part
-            for part in node.content
-            if isinstance(part, SectionNode) and part.options.priority is None
+            section
+            for section in node.content
+            if isinstance(section, SectionNode) and section.options.priority is None
         ]
         # Without this, all alternatives of a part would be measured.
-        sent = {id(part): first_alternatives(part) for part in sections}
-        turn = with_content(node, tuple([sent.get(id(part), part) for part in node.content]))
-        sizes = measure.turn(turn, {id(part) for part in sent.values()})[1]
-        for part in sections:
-            tokens = sizes[id(sent[id(part)])] - dropped.get(id(part), 0)
+        first_of = {id(section): first_alternatives(section) for section in sections}
+        turn = with_content(
+            node, tuple([first_of.get(id(section), section) for section in node.content])
+        )
+        sizes = measure.turn(turn, {id(section) for section in first_of.values()})[1]
+        for section in sections:
+            tokens = sizes[id(first_of[id(section)])] - droppable.get(id(section), 0)
             if tokens > 0:
-                yield Needed(described(part), tokens, part.source)
+                yield Needed(described(section), tokens, section.source)

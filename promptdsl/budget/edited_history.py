@@ -1,9 +1,9 @@
-"""What a budget did to recorded messages, and the rounds that it leaves alone.
+"""What a budget did to recorded messages, and the messages that it must not touch.
 
-The edits come first (edited results in place of messages, or a cut); then the pins.
+The edits come first: messages with edited results, and cuts. Then come the pinned messages.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from operator import is_
@@ -21,41 +21,41 @@ from promptdsl.tree.recorded import first_of, read_cache_of, remember
 from promptdsl.tree.rewrite import copied, with_content
 from promptdsl.tree.turn_nodes import ConversationNode, RecordedNode
 
-# What a budget did to recorded messages: edited results in place of them, or a cut.
+# What a budget did to recorded messages: it edited their results, or cut a history.
 
 Edit: TypeAlias = Callable[[Sequence[Message], int], Iterable[Message]]
-"""A function that gets the messages of a conversation, and yields them edited from an index on."""
+"""A function that gets messages and an index, and yields the edited messages from there on."""
 
 
 @attrs.frozen
 class Trimmed:
-    """What a budget did to a prompt from which it removed parts.
+    """The note that a budget removed parts of a prompt, and since when no more were removed.
 
-    ``since`` is the first message that was written after it last removed any, ``None`` if that is
-    not known. Some models bind their reasoning to all that is before it, and take it only from that
-    message on.
+    ``since`` is the first message that was written after the last removal, ``None`` if that is not
+    known. Some models bind their reasoning to the messages before it: they accept only the
+    reasoning from that message on.
     """
 
     since: Message | None = None
 
     def untrimmed_from(self, messages: Sequence[Message]) -> int:
-        """Return the index of the message ``since``, the count of messages if it is not known."""
+        """Return the index of the message ``since``; the count of messages if it is not known."""
         indices = (index for index, message in enumerate(messages) if message is self.since)
         return next(indices, len(messages))
 
 
 @attrs.define(eq=False)
 class EditedHistory(ReadCache):
-    """Recorded messages whose results were edited; ``messages`` are the original ones."""
+    """Recorded messages whose results were edited; ``messages`` are the originals."""
 
     made_of: ReadCache | None = None
-    """The recording of the original messages, if they were cleared."""
+    """The cache of the original messages, if their results were cleared."""
 
 
 def members_of(history: ConversationNode) -> Iterator[tuple[int, int, Node]]:
-    """Yield each part of a history, after its first message and the end of its messages.
+    """Yield the parts of a history, each as its start, its end and its node.
 
-    A turn that is written in the history counts as one message.
+    Start and end are indices of messages; a turn that is written in the history counts as one.
     """
     begin = 0
     for member in history.content:
@@ -65,9 +65,9 @@ def members_of(history: ConversationNode) -> Iterator[tuple[int, int, Node]]:
 
 
 def edited_run(run: RecordedNode, key: object, edit: Edit) -> RecordedNode:
-    """Return a run with each message edited, the same run if no message changed.
+    """Return a run with its messages edited; the same run if no message changed.
 
-    The conversation caches the edited messages under ``key``.
+    The cache of the conversation keeps the edited messages under ``key``.
     """
 
     def fold(messages: Sequence[Message], before: EditedHistory | None) -> EditedHistory:
@@ -85,9 +85,9 @@ def edited_run(run: RecordedNode, key: object, edit: Edit) -> RecordedNode:
 
 
 def with_blocks(message: Message, change: Callable[[Block], Block]) -> Message:
-    """Return a message with each of its blocks changed, the same message if no block changed.
+    """Return a message with its blocks changed; the same message if no block changed.
 
-    ``change`` does not see the text of a message that is one text.
+    ``change`` does not get the text of a message that is a single text.
     """
     if message._plain is not None:
         return message
@@ -95,40 +95,40 @@ def with_blocks(message: Message, change: Callable[[Block], Block]) -> Message:
     return message if all(map(is_, blocks, message.content)) else message.replace(content=blocks)
 
 
-def with_items(run: RecordedNode, items: tuple[Message, ...], known: EditedHistory) -> RecordedNode:
-    """Return a run with other messages, the same run if no message differs."""
+def with_items(run: RecordedNode, items: tuple[Message, ...], cache: EditedHistory) -> RecordedNode:
+    """Return a run with other messages; the same run if no message differs."""
     if all(new is old for new, old in zip(items, run.items, strict=True)):
         return run
     edited = copied(run, run.content, run._mask)
     object.__setattr__(edited, "items", items)
-    object.__setattr__(edited, "read_cache", known)
+    object.__setattr__(edited, "read_cache", cache)
     return edited
 
 
 def uncleared(history: ConversationNode) -> ConversationNode:
-    """Return a history with its results as they were before they were cleared without a budget."""
+    """Return a history with the results that were cleared without a budget put back."""
     members = [*history.content]
     for index, member in enumerate(members):
-        known = read_cache_of(member) if isinstance(member, RecordedNode) else None
-        if isinstance(known, EditedHistory) and known.made_of is not None:
+        cache = read_cache_of(member) if isinstance(member, RecordedNode) else None
+        if isinstance(cache, EditedHistory) and cache.made_of is not None:
             members[index] = run = copied(member, member.content, member._mask)
-            object.__setattr__(run, "items", known.messages)
-            object.__setattr__(run, "read_cache", known.made_of)
+            object.__setattr__(run, "items", cache.messages)
+            object.__setattr__(run, "read_cache", cache.made_of)
     return with_content(history, tuple(members))
 
 
 def as_recorded(run: RecordedNode) -> Sequence[Message]:
     """Return the messages of a run before their results were cut or cleared."""
-    known = read_cache_of(run)
+    cache = read_cache_of(run)
     items: Sequence[Message] = run.items
-    if isinstance(known, EditedHistory):
-        known = known.made_of if isinstance(known.made_of, EditedHistory) else known
-        first = run.start - known.start
-        items = known.messages[first : first + len(items)]
+    if isinstance(cache, EditedHistory):
+        cache = cache.made_of if isinstance(cache.made_of, EditedHistory) else cache
+        first = run.start - cache.start
+        items = cache.messages[first : first + len(items)]
     return items
 
 
-# Pinned messages: the rounds of a history that are neither cleared nor cut.
+# Pinned messages: their rounds are neither cleared nor cut.
 
 Ranges = Sequence[tuple[int, int]]
 """Messages of a history: the start and the end of each range, in order. No two ranges touch."""
@@ -139,27 +139,30 @@ def pinned_ranges(
 ) -> Ranges:
     """Return the messages that the pins of a history keep.
 
-    For each pinned message these are its round and the question of its exchange; for a pinned
-    question, the question and the first round after it. ``exchanges`` and ``rounds`` have the first
-    message of each. ``size`` is the count of messages.
+    A pinned message keeps its round and the question of its exchange. A pinned question keeps
+    itself and the first round after it. ``exchanges`` and ``rounds`` have the index of the first
+    message of each; ``size`` is the count of messages.
     """
     ranges: list[tuple[int, int]] = []
     bounds = sorted({0, *exchanges, *rounds, size})
     for pinned in pinned_messages(node):
-        number = bisect_right(exchanges, pinned)
-        begin = exchanges[number - 1] if number else 0
-        end = exchanges[number] if number < len(exchanges) else size
-        first = bisect_right(rounds, begin - 1)
-        question = (begin, rounds[first] if first < len(rounds) else end)
-        ranges.append((question[0], min(question[1], end)))
-        start = rounds[bisect_right(rounds, pinned) - 1] if pinned >= question[1] else question[1]
-        if start < end:
-            ranges.append((start, bounds[bisect_right(bounds, start)]))
+        # The exchange of the message, and the question at its beginning.
+        following = bisect_right(exchanges, pinned)
+        start = exchanges[following - 1] if following else 0
+        stop = exchanges[following] if following < len(exchanges) else size
+        first_round = bisect_left(rounds, start)
+        question_stop = rounds[first_round] if first_round < len(rounds) else stop
+        ranges.append((start, min(question_stop, stop)))
+        # The round of the message; for a question, the first round after it.
+        in_round = pinned >= question_stop
+        round_start = rounds[bisect_right(rounds, pinned) - 1] if in_round else question_stop
+        if round_start < stop:
+            ranges.append((round_start, bounds[bisect_right(bounds, round_start)]))
     return united(ranges)
 
 
 def united(ranges: Ranges) -> list[tuple[int, int]]:
-    """Return the same messages as ranges in order, no two of which touch."""
+    """Return ranges with the same messages, in order, so that no two of them touch."""
     merged: list[tuple[int, int]] = []
     for start, stop in sorted(ranges):
         if merged and start <= merged[-1][1]:
@@ -170,33 +173,36 @@ def united(ranges: Ranges) -> list[tuple[int, int]]:
 
 
 def pinned_messages(node: ConversationNode) -> Iterator[int]:
-    """Yield the index of each pinned message; a function gets the message as it was recorded."""
+    """Yield the index of each pinned message.
+
+    If ``pin`` is a function, it gets each message as it was recorded, before any edit.
+    """
     pin = node.pin
-    numbers = count()
+    indices = count()
     for member in node.content:
         if not isinstance(member, RecordedNode):
-            number = next(numbers)
-            if not callable(pin) and (member.options.id in pin or number in pin):
-                yield number
+            index = next(indices)
+            if not callable(pin) and (member.options.id in pin or index in pin):
+                yield index
             continue
-        for message, number in zip(as_recorded(member), numbers, strict=False):
+        for message, index in zip(as_recorded(member), indices, strict=False):
             if callable(pin):
-                is_pinned = _answer(pin, message, number, node)
+                is_pinned = _answer(pin, message, index, node)
             else:
-                is_pinned = message.id in pin or number in pin
+                is_pinned = message.id in pin or index in pin
             if is_pinned:
-                yield number
+                yield index
 
 
 def _answer(
-    pin: Callable[[Message], Any], message: Message, number: int, node: ConversationNode
+    pin: Callable[[Message], Any], message: Message, index: int, node: ConversationNode
 ) -> bool:
     try:
         answer = pin(message)  # Any: an author's function may return anything
     except Exception as error:
-        note_caller(error, node.source, f"the function pin for history[{number}]")
+        note_caller(error, node.source, f"the function pin for history[{index}]")
         raise
     if isinstance(answer, bool):
         return answer
-    problem = f"the function pin of a History returned {shown(answer)} for history[{number}]"
+    problem = f"the function pin of a History returned {shown(answer)} for history[{index}]"
     raise OptionError(problem, fix="return True or False", at=(node.source,))

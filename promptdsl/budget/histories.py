@@ -1,7 +1,7 @@
 """The points where a recorded conversation may be cut: between exchanges, then between rounds.
 
-A cut moves in steps of tokens, counted from the beginning of the conversation. So it stays where it
-is for many turns, and the next requests begin alike: a provider's cache keeps their beginning.
+A cut drops whole steps of tokens, counted from the beginning of the conversation. So the cut is the
+same for many turns. The next requests then begin alike, and a provider's cache serves them.
 
 Positions are indices of messages; a turn that is written in a history counts as one message. Read
 ``Exchanges`` first, then ``cut_points``, which makes ``CutPoints``.
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from promptdsl.budget.tool_results import Clearing
 
 State: TypeAlias = tuple[int, bool, int]
-"""The first message after a cut, whether a question before it stays, and where clearing ends."""
+"""The first message after a cut, whether a question before it stays, and ``clear_before``."""
 REUSE = 0.8
-"""The share of a request that a cache should serve with the default step."""
+"""The part of a request that a cache should serve with the default step."""
 
 
 @attrs.frozen
 class Exchanges:
     """The exchanges and rounds of the first ``count`` messages of a conversation.
 
-    An exchange is a user turn with the events directly before it and all messages up to the next
-    exchange; a round is an assistant message with the results of its calls.
+    An exchange is a user turn, the events directly before it, and all messages up to the next
+    exchange. A round is an assistant message with the results of its calls.
     """
 
     count: int = 0
@@ -50,11 +50,11 @@ class Exchanges:
     open_calls: frozenset[str] = frozenset()
     """The ids of the calls without a result."""
     role: str = ""
-    """The role of the last message."""
+    """The role of the last message of a user, an assistant or a tool."""
     system: int = 0
     """The count of messages at the beginning that belong to the system text."""
     questions: tuple[int, ...] = ()
-    """The index of each user message that is not only results."""
+    """The index of each user message without the result of a call."""
     leading: int = 0
     """The count of messages at the beginning that a budget never drops: system text, a summary."""
 
@@ -65,8 +65,10 @@ class Exchanges:
 
     def until(self, stop: int) -> "Exchanges":
         """Return the exchanges and rounds of the messages before the index ``stop``."""
-        parts = self.exchanges, self.rounds, self.questions
-        exchanges, rounds, questions = (part[: bisect_left(part, stop)] for part in parts)
+        all_indices = self.exchanges, self.rounds, self.questions
+        exchanges, rounds, questions = (
+            indices[: bisect_left(indices, stop)] for indices in all_indices
+        )
         return attrs.evolve(
             self,
             count=stop,
@@ -79,10 +81,12 @@ class Exchanges:
 
 
 def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -> Exchanges:
-    """Return the exchanges of messages, continued from ``before``, those of their beginning.
+    """Return the exchanges and rounds of messages.
+
+    ``before`` has those of the first messages, if they are already known.
 
     An exchange starts at a user message without a result, if no call is open and the message does
-    not follow another user message. The events directly before it belong to it.
+    not follow another user message. The events directly before the message belong to the exchange.
     """
     if before is None or before.count > len(messages):
         before = Exchanges()
@@ -152,23 +156,27 @@ def measure_history(node: ConversationNode, measure: Measure) -> tuple[Sequence[
     return tokens, exchanges_of(messages)
 
 
-def default_step(before: Sequence[int], rounds: Sequence[int], budget: int, room: int) -> int:
-    """Return the step of a history without one: an eighth or a fourth of the budget.
+def default_step(
+    tokens_before: Sequence[int], rounds: Sequence[int], budget: int, free_tokens: int
+) -> int:
+    """Return the step of a history whose author wrote none: an eighth or a fourth of the budget.
 
-    It is an eighth if a cache is then expected to serve ``REUSE`` of a request. That is estimated
-    by the mean size of the first rounds: those that are within half of the budget and within
-    ``room``, the tokens that the limit leaves for the history. So the step stays the same once
-    something is cut. A round that is cleared later counts as it was sent first: results are
-    cleared in these steps, too.
+    The step is an eighth if a cache is then expected to serve ``REUSE`` of a request. The mean size
+    of the first rounds is the basis of this estimate. These are the rounds within half of the
+    budget and within ``free_tokens``, which the limit leaves for the history. So the step does not
+    change after something is cut. Rounds count with the size that they had before clearing, because
+    results are cleared in the same steps.
 
-    ``before`` has by message the tokens of the messages before it.
+    ``tokens_before`` has by message the tokens of the messages before it.
     """
     eighth = max(budget // 8, 1)
-    size = min(budget // 2, max(room, eighth) // eighth * eighth)
-    first = rounds[: bisect_right(rounds, size, key=before.__getitem__)]
-    if len(first) > 1:
-        size = (before[first[-1]] - before[first[0]]) // (len(first) - 1)
-    return budget // 8 if size * 9 <= budget * (1 - REUSE) else budget // 4
+    typical = min(budget // 2, max(free_tokens, eighth) // eighth * eighth)
+    first_rounds = rounds[: bisect_right(rounds, typical, key=tokens_before.__getitem__)]
+    if len(first_rounds) > 1:
+        typical = (tokens_before[first_rounds[-1]] - tokens_before[first_rounds[0]]) // (
+            len(first_rounds) - 1
+        )
+    return budget // 8 if typical * 9 <= budget * (1 - REUSE) else budget // 4
 
 
 def part_of(history: ConversationNode, first: int, stop: int) -> Iterator[Node]:
@@ -188,9 +196,9 @@ class CutPoints:
     node: ConversationNode
     starts: list[int]
     """By point, the index of the first message that is kept after the cut."""
-    before: list[int]
+    tokens_before: list[int]
     """By point, the tokens before it, counted from the first message that may be cut."""
-    saved: list[int]
+    savings: list[int]
     """By point, the tokens that a cut there saves."""
     lead: int = 0
     """The count of messages at the beginning that always stay."""
@@ -201,60 +209,60 @@ class CutPoints:
     question: tuple[int, int] = (0, 0)
     """The start of the last exchange, and of its first round. The question between them stays."""
     step: int = 0
-    """The cut moves in steps of so many tokens; 0 cuts no more than needed."""
+    """A cut drops a multiple of this number of tokens; 0 drops only the needed tokens."""
     pinned: Sequence[tuple[int, int]] = ()
     """The messages that no cut drops, as the start and the end of each range."""
     clearing: "Clearing | None" = None
-    """How results are cleared before the first cut, ``None`` if they are not."""
+    """How results are cleared before the first cut, ``None`` if they are not cleared."""
     clears: int = 0
     """The last point that only clears results. Each cut after it clears the same results."""
     cut_line: RecordedNode | None = None
-    """The message that is sent in place of what is cut, ``None`` for none."""
+    """The message that is sent in place of what is cut, ``None`` for no message."""
 
     @property
     def last(self) -> int:
         """The last point, which saves the most."""
-        return len(self.saved) - 1
+        return len(self.savings) - 1
 
     def point(self, need: int) -> int:
-        """Return the point to cut at to save ``need`` tokens.
+        """Return the point where a cut saves ``need`` tokens.
 
-        It is not before the cut of an earlier request: that was longer if fewer results were
-        cleared then.
+        The point is never before the cut of an earlier request. An earlier request may have been
+        longer, because fewer results were cleared then.
         """
-        least = bisect_left(self.saved, need, hi=self.last)
+        point = bisect_left(self.savings, need, hi=self.last)
         if self.clearing and self.clearing.longer:
-            least = max(least, self._earlier_cut(need, self.clearing))
-        if least > self.clears and self.step:
-            # The cut moves on to the next multiple of the step, unless it is the first point there.
-            reached = self.step * (self.before[least - 1] // self.step + 1)
-            least = min(bisect_left(self.before, reached), self.last)
-        return least
+            point = max(point, self._earlier_cut(need, self.clearing))
+        if point > self.clears and self.step:
+            # If the point before is in the same step, cut at the first point of the next step.
+            reached = self.step * (self.tokens_before[point - 1] // self.step + 1)
+            point = min(bisect_left(self.tokens_before, reached), self.last)
+        return point
 
     def _earlier_cut(self, need: int, clearing: "Clearing") -> int:
-        """Return the furthest point that an earlier request was cut at, 0 if none was cut."""
+        """Return the last point at which an earlier request was cut, 0 if none was cut."""
         point = self.clears
         cleared = clearing.clear_before(self.size)
         for request in clearing.longer:
             while point < self.last:
-                # The results that are cleared since then were dropped with all their tokens.
+                # These results are cleared now. In that request they were dropped completely.
                 start = max(self.lead, request.clear_before)
                 end = max(start, min(self.starts[point], cleared))
-                saved = self.saved[point] + clearing.saved[end] - clearing.saved[start]
-                if saved >= need + request.more:
+                savings = self.savings[point] + clearing.savings[end] - clearing.savings[start]
+                if savings >= need + request.extra_tokens:
                     break
                 is_behind = self.starts[point + 1] >= request.stop
                 if is_behind and point + 1 >= self.first_round_point:
-                    break  # its newest round stayed
+                    break  # the newest round of that request stayed
                 point += 1
                 if is_behind:
-                    break  # it was cut between the rounds of an exchange that goes now
+                    break  # that request was cut between rounds of an exchange that is now dropped
         return point if point > self.clears else 0
 
     def state(self, point: int) -> State:
         """Return the state at a point.
 
-        Two requests with the same state send the messages that they share in the same way.
+        Two requests with the same state send their common messages in the same way.
         """
         clearing, clear_before = self.clearing, 0
         if clearing:
@@ -277,7 +285,7 @@ class CutPoints:
     def pieces(self, point: int) -> Iterator[tuple[int, int] | None]:
         """Yield the messages that a cut keeps, as ranges in order; ``None`` for the cut line.
 
-        A range may be empty, or end before it begins.
+        A range may be empty, and then its end may be before its start.
         """
         ranges = self.ranges(point)
         if self.cut_line is None or point <= self.clears:
@@ -289,7 +297,7 @@ class CutPoints:
         yield None
         yield from [(max(begin, gap), end) for begin, end in ranges]
 
-    def kept(self, point: int) -> ConversationNode:
+    def history_cut_at(self, point: int) -> ConversationNode:
         """Return the conversation cut at a point."""
         members: list[Node] = []
         node = self.node
@@ -318,60 +326,36 @@ def cut_points(
 ) -> CutPoints:
     """Return the points where the first ``size`` messages of a conversation may be cut.
 
-    - ``required``: whether the last exchange has to stay. The last ``node.keep`` exchanges stay in
-      any case.
+    - ``required``: whether the last exchange has to stay. The last ``node.keep`` exchanges always
+      stay.
     - ``tokens``: the tokens of each message.
     - ``answers``: whether the conversation begins with results of earlier calls; they stay with
       their calls.
-    - ``clearing``: if given, the first points only clear results.
+    - ``clearing``: how results are cleared. With it, the first points only clear results.
     - ``pinned``: the messages that stay.
-    - ``cut_line``: the message that a cut sends in place of what it drops, and its tokens.
+    - ``cut_line``: the message that is sent in place of what a cut drops, and its tokens.
     """
     if size < len(tokens):
         tokens, structure = tokens[:size], structure.until(size)
         pinned = [(min(start, size), min(stop, size)) for start, stop in pinned]
-    exchanges, rounds, lead = structure.exchanges, structure.rounds, structure.leading
-    before: Sequence[int] = ()
+    points = _points_between(size, required, node=node, structure=structure, answers=answers)
+    points.step = step
+    tokens_before: Sequence[int] = ()
     if clearing:
         clearing = clearing.until(size)
         cleared = clearing.clear_points[-1]
-        # Each later request will have these results cleared: the steps count them so.
-        before = [0, *accumulate(clearing.sizes)]
-        tokens = [*clearing.sizes[:cleared], *tokens[cleared:]]
-    alone = [0, *accumulate(tokens)]
-    before = before or alone
-    # Messages before the first exchange are dropped with it, except results of earlier calls.
-    if answers:
-        lead = max(min((*exchanges[:1], *rounds[:1], size)), lead)
-    kept = max(node.keep, int(required))
-    droppable = max(len(exchanges) - max(kept, 1), 0)
-    starts = [lead, *exchanges[1 : droppable + 1]]
-    points = CutPoints(node, starts, [], [], lead, size, first_round_point=len(starts), step=step)
-    # If all exchanges but the last may be dropped, so may its rounds. The newest round stays.
-    last = size  # no round is after it
-    if droppable == len(exchanges) - 1:
-        last = exchanges[-1]
-    elif required and not exchanges:
-        last = lead
-    rounds = rounds[bisect_left(rounds, last) :]
-    question = 0
-    if len(rounds) > 1:
-        points.question, question = (last, rounds[0]), alone[rounds[0]] - alone[last]
-        # A user may have asked again before all calls were answered.
-        asked = structure.last_question
-        stop = asked if asked > rounds[0] else rounds[-1]
-        starts += rounds[1 : bisect_right(rounds, stop)]
-    points.before = [before[start] - before[lead] for start in starts]
-    points.saved = [alone[start] - alone[lead] for start in starts]
-    for point in range(points.first_round_point, len(starts)):
-        points.saved[point] -= question
-    # The complete conversation may be dropped.
-    if not kept and size > lead:
-        starts.append(size)
-        points.before.append(before[size] - before[lead])
-        points.saved.append(alone[size] - alone[lead])
+        # Each later request will have these results cleared, so the steps count them as cleared.
+        tokens_before = [0, *accumulate(clearing.cleared_sizes)]
+        tokens = [*clearing.cleared_sizes[:cleared], *tokens[cleared:]]
+    sent_before = [0, *accumulate(tokens)]
+    tokens_before = tokens_before or sent_before
+    lead, question = points.lead, points.question
+    points.tokens_before = [tokens_before[start] - tokens_before[lead] for start in points.starts]
+    points.savings = [sent_before[start] - sent_before[lead] for start in points.starts]
+    for point in filter(points.is_between_rounds, range(len(points.starts))):
+        points.savings[point] -= sent_before[question[1]] - sent_before[question[0]]
     if pinned:
-        _keep_pinned(points, pinned, alone)
+        _keep_pinned(points, pinned, sent_before)
     if clearing:
         _clear_first(points, clearing)
     if cut_line:
@@ -379,34 +363,68 @@ def cut_points(
     return points
 
 
+def _points_between(
+    size: int, required: bool, *, node: ConversationNode, structure: Exchanges, answers: bool
+) -> CutPoints:
+    """Return the points between exchanges and rounds, without the tokens that they save.
+
+    ``cut_points`` explains the arguments.
+    """
+    exchanges, rounds, lead = structure.exchanges, structure.rounds, structure.leading
+    # Messages before the first exchange are dropped with it, except results of earlier calls.
+    if answers:
+        lead = max(min((*exchanges[:1], *rounds[:1], size)), lead)
+    kept_exchanges = max(node.keep, int(required))
+    droppable = max(len(exchanges) - max(kept_exchanges, 1), 0)
+    starts = [lead, *exchanges[1 : droppable + 1]]
+    points = CutPoints(node, starts, [], [], lead, size, first_round_point=len(starts))
+    # If all exchanges but the last may be dropped, so may the rounds of the last. The newest stays.
+    last = size  # no round begins after it
+    if droppable == len(exchanges) - 1:
+        last = exchanges[-1]
+    elif required and not exchanges:
+        last = lead
+    rounds = rounds[bisect_left(rounds, last) :]
+    if len(rounds) > 1:
+        points.question = last, rounds[0]
+        # A user may have asked again before all calls were answered.
+        question = structure.last_question
+        stop = question if question > rounds[0] else rounds[-1]
+        starts += rounds[1 : bisect_right(rounds, stop)]
+    # If no exchange has to stay, the complete conversation may be dropped.
+    if not kept_exchanges and size > lead:
+        starts.append(size)
+    return points
+
+
 def _keep_pinned(
-    points: CutPoints, pinned: Sequence[tuple[int, int]], alone: Sequence[int]
+    points: CutPoints, pinned: Sequence[tuple[int, int]], tokens_before: Sequence[int]
 ) -> None:
-    """Keep the pinned messages at each point; ``alone`` has the tokens before each message."""
+    """Keep the pinned messages at each point; ``tokens_before`` has the tokens before a message."""
     points.pinned = pinned
     tokens = [0] * (points.size + 1)
     for start, stop in pinned:
         for index in range(max(start, points.lead), stop):
-            tokens[index + 1] = alone[index + 1] - alone[index]
-    before = [*accumulate(tokens)]
-    asked = before[points.question[1]] - before[points.question[0]]
+            tokens[index + 1] = tokens_before[index + 1] - tokens_before[index]
+    pinned_before = [*accumulate(tokens)]
+    question_tokens = pinned_before[points.question[1]] - pinned_before[points.question[0]]
     for point, start in enumerate(points.starts):
-        kept = asked if points.is_between_rounds(point) else 0
-        points.saved[point] -= before[start] - kept
+        tokens_kept = question_tokens if points.is_between_rounds(point) else 0
+        points.savings[point] -= pinned_before[start] - tokens_kept
 
 
 def _clear_first(points: CutPoints, clearing: "Clearing") -> None:
     """Put points that only clear results before the cuts, which clear the same results."""
-    saved = [clearing.saved[clear_before] for clear_before in clearing.clear_points]
-    points.clearing, points.clears = clearing, len(saved) - 1
+    savings = [clearing.savings[clear_before] for clear_before in clearing.clear_points]
+    points.clearing, points.clears = clearing, len(savings) - 1
     points.starts = [points.lead] * points.clears + points.starts
-    points.before = [0] * points.clears + points.before
-    points.saved = saved[:-1] + [saved[-1] + more for more in points.saved]
+    points.tokens_before = [0] * points.clears + points.tokens_before
+    points.savings = savings[:-1] + [savings[-1] + cut_savings for cut_savings in points.savings]
     points.first_round_point += points.clears
 
 
 def _add_cut_line(points: CutPoints, line: RecordedNode, tokens: int) -> None:
-    """Send a cut line in place of what each cut drops; a cut then saves ``tokens`` fewer."""
-    points.cut_line, saved = line, points.saved
-    for point in range(points.clears + 1, len(saved)):
-        saved[point] = max(saved[point] - tokens, saved[point - 1])
+    """Send a cut line in place of what each cut drops; a cut then saves ``tokens`` tokens fewer."""
+    points.cut_line, savings = line, points.savings
+    for point in range(points.clears + 1, len(savings)):
+        savings[point] = max(savings[point] - tokens, savings[point - 1])

@@ -1,6 +1,7 @@
-"""What a budget does to recorded conversations and to limited texts, before it drops parts.
+"""What is done to recorded conversations and limited texts, before a budget drops parts.
 
-In this order: tool results that are cut or cleared, a provider's compaction, and limits of texts.
+The file has, in this order, tool results that are cut or cleared, a provider's compaction, and the
+limits of texts. ``limited`` is the entrance to the first and the last.
 """
 
 from bisect import bisect_right
@@ -51,7 +52,7 @@ from promptdsl.tree.turn_nodes import (
     TurnNode,
 )
 
-# Recorded conversations whose tool results are cut or cleared, and the reports of that.
+# Recorded conversations whose tool results are cut or cleared, and the reports about it.
 
 
 def capped_histories(root: RootNode, measure: Measure) -> RootNode:
@@ -60,12 +61,12 @@ def capped_histories(root: RootNode, measure: Measure) -> RootNode:
     def change(node: Node) -> Node:
         if not isinstance(node, ConversationNode) or node.max_result_tokens is None:
             return node
-        most, tokens, facts = node.max_result_tokens, measure.tokens, measure.facts
-        cap = partial(capped_messages, most=most, tokens=tokens, facts=facts)
+        maximum, tokens, facts = node.max_result_tokens, measure.tokens, measure.facts
+        cap = partial(capped_messages, maximum=maximum, tokens=tokens, facts=facts)
         members = [*node.content]
         for index, member in enumerate(members):
             if isinstance(member, RecordedNode):
-                members[index] = edited_run(member, ("capped", most, tokens, facts), cap)
+                members[index] = edited_run(member, ("capped", maximum, tokens, facts), cap)
         return with_content(node, tuple(members))
 
     return rewrite(root, change, within=OPAQUE)
@@ -76,7 +77,8 @@ def cleared_histories(
 ) -> tuple[RootNode, list[tuple[Node | None, Dropped]]]:
     """Return a tree with results that are cleared without a budget, and a report of each history.
 
-    A history clears results without a budget if its ``clear_results`` has ``at_least``.
+    A history clears results without a budget if its ``clear_results`` has ``at_least``. The node of
+    each report is ``None``.
     """
     reports: list[tuple[Node | None, Dropped]] = []
 
@@ -93,9 +95,9 @@ def cleared_histories(
         clear_before = clearing.clear_before(len(tokens))
         if clear_before:
             why = clearing.summary(clear_before, [(0, clear_before)])
-            saved = clearing.saved[clear_before]
-            at, gone = node.source, (node,)
-            dropped = Dropped("history", "history", saved, None, why, at, gone=gone)
+            savings = clearing.savings[clear_before]
+            at = node.source
+            dropped = Dropped("history", "history", savings, None, why, at, gone=(node,))
             reports.append((None, dropped))
         return clearing.applied(clear_before)
 
@@ -107,7 +109,7 @@ def planned_clearing(
 ) -> Clearing:
     """Return how a budget clears the results of a history, in steps of ``step`` tokens.
 
-    Results that are cleared without a budget are cleared already. Messages in ``pinned`` stay.
+    The plan begins with the results as they were before any clearing. Messages in ``pinned`` stay.
     """
     before = uncleared(node)
     tokens, structure = measure_history(before, measure)
@@ -120,15 +122,17 @@ def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
     for history, _ in walk(tree):
         if not isinstance(history, ConversationNode):
             continue
-        runs = (part for part in history.content if isinstance(part, RecordedNode))
+        runs = (member for member in history.content if isinstance(member, RecordedNode))
         edited = [pair for run in runs for pair in _edited(run)]
         if edited:
-            old, new = zip(*edited, strict=True)
-            saved = sum(map(count_of, old)) - sum(map(count_of, new))
-            count = sum(map(_cut_results, old, new))
+            old_messages, new_messages = zip(*edited, strict=True)
+            savings = sum(map(count_of, old_messages)) - sum(map(count_of, new_messages))
+            count = sum(map(_cut_results, old_messages, new_messages))
             results = "a result is" if count == 1 else f"{count} results are"
             why = f"{results} cut to {in_tokens(history.max_result_tokens or 0)}"
-            yield Dropped("history", "history", saved, None, why, history.source, gone=old)
+            yield Dropped(
+                "history", "history", savings, None, why, history.source, gone=old_messages
+            )
 
 
 def _cut_results(old: Message, new: Message) -> int:
@@ -136,24 +140,28 @@ def _cut_results(old: Message, new: Message) -> int:
 
 
 def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
-    """Yield each message of a run whose results are cut, before and after."""
-    known, first, items = read_cache_of(run), first_of(run), run.items
-    if isinstance(known, EditedHistory) and known.made_of is not None:
-        # A cleared result is no cut result.
-        before = known.messages[first : first + len(items)]
+    """Yield each message of a run that has a cut result: the message before and after the cut."""
+    cache, first, items = read_cache_of(run), first_of(run), run.items
+    if isinstance(cache, EditedHistory) and cache.made_of is not None:
+        # A result that is cleared is not reported as cut.
+        before = cache.messages[first : first + len(items)]
         items = [new if new is old else None for old, new in zip(before, items, strict=True)]
-        first += known.start - known.made_of.start
-        known = known.made_of
-    if isinstance(known, EditedHistory):
-        before = known.messages[first : first + len(items)]
-        pairs = zip(before, items, known.items[first : first + len(items)], strict=True)
-        yield from ((old, new) for old, left, new in pairs if new is left and new is not old)
+        first += cache.start - cache.made_of.start
+        cache = cache.made_of
+    if isinstance(cache, EditedHistory):
+        before = cache.messages[first : first + len(items)]
+        pairs = zip(before, items, cache.items[first : first + len(items)], strict=True)
+        yield from (
+            (original, edited)
+            for original, current, edited in pairs
+            if edited is current and edited is not original
+        )
 
 
 # A provider's compaction: a block that replaces all messages before it in a history.
 #
-# For the provider that wrote it, a history is sent from its newest compaction on. For another
-# provider all messages are sent, and the block is lost.
+# For the provider that wrote the block, a history is sent from its newest compaction on. For
+# another provider all messages are sent, and the block is a loss.
 
 
 @attrs.frozen
@@ -164,7 +172,7 @@ class _Compaction:
     index: int = -1
     """The index of its message, -1 for none."""
     rest: ReadCache | None = None
-    """The messages from that one on. The first is without the blocks before the compaction."""
+    """The messages from that message on. The first has no blocks before the compaction."""
 
 
 def without_compacted(
@@ -195,12 +203,12 @@ def compactions_in(
     for before, after in edits:
         old, new = (measure_history(node, measuring())[0] for node in (before, after))
         count = len(old) - len(new)
-        what = f"the {count} messages" if count > 1 else "the message" if count else "what is"
-        why = f"a compaction stands for {what} before it"
-        kept = {id(message) for message in _messages_of(after)}
-        gone = tuple(item for item in _messages_of(before) if id(item) not in kept)
-        saved = sum(old) - sum(new)
-        yield Dropped("history", "history", saved, None, why, before.source, gone=gone)
+        what = f"the {count} messages" if count > 1 else "the message" if count else "the blocks"
+        why = f"a compaction replaces {what} before it"
+        sent_ids = {id(message) for message in _messages_of(after)}
+        unsent = tuple(message for message in _messages_of(before) if id(message) not in sent_ids)
+        savings = sum(old) - sum(new)
+        yield Dropped("history", "history", savings, None, why, before.source, gone=unsent)
 
 
 def _messages_of(history: ConversationNode) -> Iterator[Message]:
@@ -227,57 +235,59 @@ def _from_compaction(node: ConversationNode, wire: Wire) -> ConversationNode:
     newest = _newest_in(node, wire)
     if newest is None:
         return node
-    number, index, rest = newest
-    roles = _roles_before(node, number, index)
+    run_index, index, rest = newest
+    roles = _roles_before(node, run_index, index)
     leading = next((n for n, role in enumerate(roles) if role != "system"), len(roles))
-    first, run = node.content[0], node.content[number]
+    first, run = node.content[0], node.content[run_index]
     assert isinstance(run, RecordedNode)
     if rest.items[0] is run.items[index]:
-        # The provider returned the questions together with the compaction, or nothing is before it.
+        # The provider returned the questions with the compaction, or only system text is before it.
         returned = wire.keeps_questions and {"assistant", "tool"}.isdisjoint(roles)
         if returned or leading == len(roles):
             return node
     head = (cut(first, 0, leading),) if leading and isinstance(first, RecordedNode) else ()
-    kept = cut(run, index)
-    object.__setattr__(kept, "items", rest.items[: len(kept.items)])
-    object.__setattr__(kept, "read_cache", rest)
-    return with_content(node, (*head, kept, *node.content[number + 1 :]))
+    newest_run = cut(run, index)
+    object.__setattr__(newest_run, "items", rest.items[: len(newest_run.items)])
+    object.__setattr__(newest_run, "read_cache", rest)
+    return with_content(node, (*head, newest_run, *node.content[run_index + 1 :]))
 
 
-def _roles_before(node: ConversationNode, number: int, index: int) -> list[str]:
-    """Return the roles before message ``index`` of the part ``number`` of a history."""
+def _roles_before(node: ConversationNode, run_index: int, index: int) -> list[str]:
+    """Return the roles of the messages before message ``index`` of the run at ``run_index``."""
     roles: list[str] = []
-    for part in node.content[: number + 1]:
-        if isinstance(part, RecordedNode):
-            stop = index if part is node.content[number] else None
-            roles += [message.role for message in part.items[:stop]]
+    for member in node.content[: run_index + 1]:
+        if isinstance(member, RecordedNode):
+            stop = index if member is node.content[run_index] else None
+            roles += [message.role for message in member.items[:stop]]
         else:
-            roles.append(part.role if isinstance(part, TurnNode) else "ephemeral")
+            roles.append(member.role if isinstance(member, TurnNode) else "ephemeral")
     return roles
 
 
 def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, ReadCache] | None:
-    """Return where the newest compaction is, ``None`` without one.
+    """Return where the newest compaction is, ``None`` without a compaction.
 
-    That is the index of its run, the index of its message in the run, and the messages from it on.
+    The result is the index of its run, the index of its message in the run, and the messages from
+    that message on.
     """
-    for number in range(len(node.content) - 1, -1, -1):
-        run = node.content[number]
+    for run_index in range(len(node.content) - 1, -1, -1):
+        run = node.content[run_index]
         if isinstance(run, RecordedNode) and run._mask & COMPACTED == COMPACTED:
             find = partial(_find, wire=wire, start=read_cache_of(run).start)
             newest = remember(run, ("compaction", wire.provider_format), find)
             index = newest.index - first_of(run)
             if newest.rest is not None and index >= 0:
-                return number, index, newest.rest
+                return run_index, index, newest.rest
     return None
 
 
 def _find(
     messages: Sequence[Message], before: _Compaction | None, *, wire: Wire, start: int
 ) -> _Compaction:
-    """Return the newest compaction of messages, continued from that of their beginning.
+    """Return the newest compaction in messages.
 
-    ``start`` is the number of the first message in its history.
+    ``before`` is the compaction of the first messages, if it is already known. ``start`` is the
+    index of the first message in its history.
     """
     size = len(messages)
     if before is None or before.count > size:
@@ -297,34 +307,35 @@ def _find(
 
 
 def _from_block(message: Message, wire: Wire) -> Message | None:
-    """Return a message from its newest compaction on, ``None`` without one.
+    """Return a message from its newest compaction on, ``None`` without a compaction.
 
-    A message with calls before the compaction stays complete, because their results follow.
+    A message with calls before the compaction stays complete, because their results follow it.
     """
     blocks = message.content if message._plain is None and message.role == "assistant" else ()
-    for number in range(len(blocks) - 1, -1, -1):
-        block = blocks[number]
+    for index in range(len(blocks) - 1, -1, -1):
+        block = blocks[index]
         if not isinstance(block, UnknownBlock) or block.origin not in wire.origins:
             continue
         if compacts(wire.provider_format, block.data):
-            has_calls = any(isinstance(earlier, ToolUseBlock) for earlier in blocks[:number])
-            return message.replace(content=blocks[number:]) if number and not has_calls else message
+            has_calls = any(isinstance(earlier, ToolUseBlock) for earlier in blocks[:index])
+            return message.replace(content=blocks[index:]) if index and not has_calls else message
     return None
 
 
 # Limits: texts that are always cut to a size, after a sentence or a word if possible.
 
 LimitCuts: TypeAlias = Sequence[tuple[Node | None, Dropped]]
-"""For each text that was cut, the node that is left of it and the report of the cut."""
+"""For each text that was cut, the rest of its node and the report of the cut."""
 
 CHARACTERS_PER_TOKEN = 4
-"""The first guess of the characters in a token."""
+"""The first guess of the number of characters in a token."""
 
 
 def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode, LimitCuts]:
     """Return the tree with the raw text of each ``Limit`` cut to its size, and the cuts.
 
-    The results of histories are cut and cleared, too. Only the cleared ones are among the cuts.
+    The results of histories are cut and cleared, too. The cuts include the cleared results, but not
+    the cut results, which ``edits_in`` reports.
     """
     nodes = opaque(root)
     cuts: list[tuple[Node | None, Dropped]] = []
@@ -333,27 +344,29 @@ def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode,
     if not any(isinstance(node, LimitNode) for node in nodes):
         return root, tuple(cuts)
     turns: set[int] = set()
-    waiting: list[Child] = [*root.content]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, FragmentNode) and not isinstance(part, LimitNode):
-            waiting += part.content
+    node_stack: list[Child] = [*root.content]
+    while node_stack:
+        node = node_stack.pop()
+        if isinstance(node, FragmentNode) and not isinstance(node, LimitNode):
+            node_stack += node.content
         else:
-            turns.add(id(part))
+            turns.add(id(node))
 
     def limit_turn(node: Node) -> Node | None:
         return _limited_turn(node, measuring(), cuts) if id(node) in turns else node
 
-    # A section may be a turn of its own and a part of another turn: turns are not walked into.
+    # The same section may be a turn and a part of another turn: so turns are not walked into.
     return rewrite(root, limit_turn, within=OPAQUE, unchanged=turns), tuple(cuts)
 
 
 def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
-    """Return the cuts whose text is still in a tree: a budget may have dropped some."""
+    """Return the reports of cuts whose text is still in a tree; a budget may have dropped it."""
     if not cuts:
         return ()
     ids = {id(node) for node in opaque(root)}
-    return tuple(dropped for left, dropped in cuts if left is None or id(left) in ids)
+    return tuple(
+        dropped for remaining, dropped in cuts if remaining is None or id(remaining) in ids
+    )
 
 
 def _limited_turn(
@@ -364,27 +377,27 @@ def _limited_turn(
     def change(node: Node) -> Node | None:
         if not isinstance(node, LimitNode):
             return node
-        unit, reason = measure, f"its limit is {in_tokens(node.most)}"
+        unit_measure, reason = measure, f"its limit is {in_tokens(node.most)}"
         if node.unit != "tokens":
-            unit, reason = measure.in_characters, f"its limit is {node.most:,} characters"
-        cutter, counter = _LimitCutter(node, turn, unit), _LimitCutter(node, turn, measure)
+            unit_measure, reason = measure.in_characters, f"its limit is {node.most:,} characters"
+        cutter, counter = _LimitCutter(node, turn, unit_measure), _LimitCutter(node, turn, measure)
         if cutter.size(node) <= node.most:
             return _fragment_of(node)
-        kept, fragment, saved = cutter.cut(), None, counter.size(node)
-        if kept is not None:
-            fragment, saved = _fragment_of(kept), saved - counter.size(kept)
-        dropped = Dropped("text", "", saved, None, reason, node.source, gone=(node,))
+        shortened, fragment, savings = cutter.cut(), None, counter.size(node)
+        if shortened is not None:
+            fragment, savings = _fragment_of(shortened), savings - counter.size(shortened)
+        dropped = Dropped("text", "", savings, None, reason, node.source, gone=(node,))
         cuts.append((fragment, dropped))
         return fragment
 
-    # In a fragment, so that text outside of turns may be replaced, too.
+    # The turn is put into a fragment, so that text outside of turns may be replaced, too.
     outer = with_content(make(FragmentNode, mask=OPAQUE), (turn,))
     content = rewrite(outer, change, within=OPAQUE).content
     return next((child for child in content if not isinstance(child, str)), None)
 
 
 def _fragment_of(limit: Node) -> Node:
-    """Return a fragment with the content of a limit; a limit in a limit adds no level."""
+    """Return a fragment with the content of a limit; a limit in a limit gives only one fragment."""
     first = limit.content[0] if len(limit.content) == 1 else None
     if isinstance(first, FragmentNode) and first._node is FragmentNode:
         return first
@@ -404,41 +417,41 @@ class _LimitCutter:
 
     def size(self, node: Node) -> int:
         """Return the tokens or characters of a node in place of the limit."""
-        alone = with_content(self.turn, (node,))
-        return self.measure.turn(alone, {id(node)})[1].get(id(node), 0)
+        turn = with_content(self.turn, (node,))
+        return self.measure.turn(turn, {id(node)})[1].get(id(node), 0)
 
     def cut(self) -> Node | None:
         """Return the limit with as much of its text as fits, ``None`` for nothing."""
-        leaves, most, keep = self.leaves, self.limit.most, self.limit.keep
+        leaves, maximum, keep = self.leaves, self.limit.most, self.limit.keep
         head = tail = 0
         if keep != "tail":
-            room = most if keep == "head" else most // 2
-            size = self._longest(lambda size: (size, 0), leaves.size, room)
-            ends = (end for end in leaves.ends_before(size) if self._fits(end, 0, room))
+            head_limit = maximum if keep == "head" else maximum // 2
+            size = self._longest(lambda size: (size, 0), leaves.size, head_limit)
+            ends = (end for end in leaves.ends_before(size) if self._fits(end, 0, head_limit))
             head = next(ends, size)
         if keep != "head":
-            size = self._longest(lambda size: (head, size), leaves.size - head, most)
+            size = self._longest(lambda size: (head, size), leaves.size - head, maximum)
             tails = (leaves.size - start for start in leaves.starts_after(leaves.size - size))
-            tail = next((count for count in tails if self._fits(head, count, most)), size)
-        cut = leaves.kept(head, tail)
-        return None if self.size(cut) > most else cut
+            tail = next((count for count in tails if self._fits(head, count, maximum)), size)
+        cut = leaves.shortened(head, tail)
+        return None if self.size(cut) > maximum else cut
 
-    def _fits(self, head: int, tail: int, most: int) -> bool:
-        return self.size(self.leaves.kept(head, tail)) <= most
+    def _fits(self, head: int, tail: int, maximum: int) -> bool:
+        return self.size(self.leaves.shortened(head, tail)) <= maximum
 
-    def _longest(self, ends: Callable[[int], tuple[int, int]], length: int, most: int) -> int:
-        """Return how many of ``length`` characters fit at most, found by doubling and bisection.
+    def _longest(self, ends: Callable[[int], tuple[int, int]], length: int, maximum: int) -> int:
+        """Return how many of ``length`` characters fit, found by doubling and bisection.
 
         ``ends`` returns the sizes of head and tail for a number of characters.
         """
-        fits, size = 0, min(length, most * CHARACTERS_PER_TOKEN)
-        while size < length and self._fits(*ends(size), most):
+        fits, size = 0, min(length, maximum * CHARACTERS_PER_TOKEN)
+        while size < length and self._fits(*ends(size), maximum):
             fits, size = size, min(length, size * 2)
-        over = size
-        while over - fits > 1:
-            size = (fits + over) // 2
-            if self._fits(*ends(size), most):
+        too_many = size
+        while too_many - fits > 1:
+            size = (fits + too_many) // 2
+            if self._fits(*ends(size), maximum):
                 fits = size
             else:
-                over = size
+                too_many = size
         return fits

@@ -1,7 +1,7 @@
 """Units: the parts that a budget keeps or drops completely.
 
-In this order: the positions of nodes in a tree (slots), the units, and the pairs of calls and
-results, which are dropped together.
+The file has, in this order, the positions of nodes in a tree (slots), the units, and the links
+between calls and results, which are dropped together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,38 +38,38 @@ ALWAYS_SENT = (ToolTurnNode, ToolResultNode, EventBlockNode)
 
 @attrs.define(eq=False)
 class Slot:
-    """A node and its position: it is child number ``index`` of the node of ``parent``."""
+    """A node and its position: it is the child with this index of the node of ``parent``."""
 
     node: Node
     parent: "Slot | None" = None
     index: int = 0
     depth: int = 0
     in_turn: bool = False
-    """Whether it is a turn or inside one. Empty containers are dropped only in turns."""
+    """Whether it is a turn or inside a turn. Empty containers are dropped only in turns."""
     fixed: bool = False
-    """Whether some part of it always stays: it is dropped as a unit, never by becoming empty."""
-    live: int = 0
+    """Whether a part of it always stays: it never becomes empty, and is dropped only as a unit."""
+    droppable_parts: int = 0
     """The count of its parts that may be dropped."""
     container_tokens: int = 0
     """The tokens around its parts (a title, a frame). They are dropped with the last part."""
     _outermost: "Slot | None" = None
-    """For a node inside a part of a turn, the slot of that part."""
+    """For a node inside a child of a turn, the slot of that child."""
 
     def below(self, child: Node, index: int, *, in_turn: bool) -> "Slot":
         """Return the slot of a child."""
         slot = Slot(child, self, index, self.depth + 1, in_turn)
         if self.in_turn and self.parent is not None and self.parent.in_turn:
-            slot._outermost = self.part
+            slot._outermost = self.turn_child
         return slot
 
     @property
-    def part(self) -> "Slot":
-        """The slot of the part of a turn that contains this slot, else the slot itself."""
+    def turn_child(self) -> "Slot":
+        """The slot of the child of a turn that contains this slot, else the slot itself."""
         return self if self._outermost is None else self._outermost
 
     @property
     def containers(self) -> "Iterator[Slot]":
-        """The containers around a part of a turn, the innermost first, the turn last."""
+        """The containers of a part of a turn, the innermost first, the turn last."""
         container = self.parent
         while container is not None and container.in_turn:
             yield container
@@ -87,12 +87,12 @@ class Slot:
 def changed(root: RootNode, changes: Mapping[Slot, Node | None]) -> RootNode:
     """Return the tree with other nodes in some slots; ``None`` removes the node.
 
-    A container without parts is dropped, but a tool result stays.
+    A container that becomes empty is removed, except a node of ``ALWAYS_SENT``.
     """
     rebuilt: dict[int, dict[Slot, dict[int, Node | None]]] = {}
 
     def put(slot: Slot, node: Node | None) -> None:
-        """Note that the parent of a slot is built again, with this child."""
+        """Note that the parent of a slot is rebuilt with this child."""
         parent = slot.parent
         if parent is not None:
             rebuilt.setdefault(parent.depth, {}).setdefault(parent, {})[slot.index] = node
@@ -100,18 +100,18 @@ def changed(root: RootNode, changes: Mapping[Slot, Node | None]) -> RootNode:
     for slot, node in changes.items():
         put(slot, node)
     for depth in range(max(rebuilt, default=0), 0, -1):
-        for slot, parts in rebuilt[depth].items():
+        for slot, new_children in rebuilt[depth].items():
             if slot not in changes:
-                content = _with_parts(slot.node, parts)
+                content = _with_parts(slot.node, new_children)
                 stays = any(content) or isinstance(slot.node, ALWAYS_SENT)
                 put(slot, with_content(slot.node, content) if stays else None)
     tops = rebuilt.get(0, {}).values()
     return with_content(root, _with_parts(root, *tops)) if tops else root
 
 
-def _with_parts(node: Node, parts: Mapping[int, Node | None]) -> tuple[Child, ...]:
+def _with_parts(node: Node, new_children: Mapping[int, Node | None]) -> tuple[Child, ...]:
     """Return the content of a node with some of its children replaced."""
-    children = [parts.get(index, child) for index, child in enumerate(node.content)]
+    children = [new_children.get(index, child) for index, child in enumerate(node.content)]
     return tuple([child for child in children if child is not None])
 
 
@@ -131,17 +131,17 @@ def first_alternatives(root: N) -> N:
 def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | None]]:
     """Return a tree without a ``FirstFit`` in a ``Group``, a history or another ``FirstFit``.
 
-    These are kept or dropped completely, so nothing inside them is chosen separately. The second
-    result has the priorities of the changed groups by id. They were found before alternatives were
-    left out.
+    A budget keeps or drops these completely, so it chooses nothing inside them. The second result
+    has the priorities of the changed groups, by the id of the group. They are the priorities
+    before alternatives were removed.
     """
     outermost: set[int] = set()
-    waiting: list[Node] = [root]
-    while waiting:
-        node = waiting.pop()
+    node_stack: list[Node] = [root]
+    while node_stack:
+        node = node_stack.pop()
         if not isinstance(node, GroupNode | FirstFitNode | ConversationNode):
-            waiting += [c for c in node.content if not isinstance(c, str) and c._mask & OPAQUE]
-        elif any(isinstance(part, FirstFitNode) and part is not node for part, _ in walk(node)):
+            node_stack += [c for c in node.content if not isinstance(c, str) and c._mask & OPAQUE]
+        elif any(isinstance(inner, FirstFitNode) and inner is not node for inner, _ in walk(node)):
             outermost.add(id(node))
     priorities: dict[int, float | None] = {}
     if not outermost:
@@ -160,12 +160,12 @@ def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | 
 
 
 def group_priority(group: Node) -> float | None:
-    """Return the priority of a group: its own, else the lowest inside, ``None`` without one."""
+    """Return the priority of a group: its own, else the lowest of its parts, else ``None``."""
     priority = _priority(group)
     if priority is not None:
         return priority
-    inside = [_priority(node) for node, _ in walk(group)]
-    return min((priority for priority in inside if priority is not None), default=None)
+    priorities = [_priority(node) for node, _ in walk(group)]
+    return min((priority for priority in priorities if priority is not None), default=None)
 
 
 def _priority(node: Node) -> float | None:
@@ -190,14 +190,14 @@ def reserved(root: Node) -> int:
 # Units: the parts that a budget keeps or drops completely, and the actions that make room.
 
 LAST = float("inf")
-"""The priority of alternatives without one: they shrink after everything that has a priority."""
+"""The priority of alternatives without a priority: they shrink after all parts that have one."""
 
 
 class SendOrder(NamedTuple):
-    """A position in the order of sending: system content is sent before everything else."""
+    """A position in the request: system content is sent before everything else."""
 
     after_system: bool
-    number: int
+    position: int
     """The position in the document."""
 
 
@@ -210,28 +210,28 @@ class Unit:
     sent_at: SendOrder
     tokens: int = 0
     covered: bool = False
-    """Whether a cache mark follows it. Of equal priorities it then goes last: it may be cached."""
-    around: "Unit | None" = None
-    """The unit that it is dropped with: the one that contains it, or that it is linked to."""
+    """Whether a cache mark follows it. Then it may be cached, and of equal priorities goes last."""
+    dropped_with: "Unit | None" = None
+    """The unit that it is dropped with: this unit contains it, or is linked to it."""
     turn: Slot | None = None
-    """The slot of the turn that contains it, ``None`` for an entry of the timeline."""
+    """The slot of the turn that contains it, ``None`` for a child of the timeline."""
     inner: "list[Unit]" = attrs.field(factory=new_list)
     """The units inside it. They are dropped before it."""
     linked_units: "list[Unit]" = attrs.field(factory=new_list)
-    """The linked units: calls and results in other entries that are dropped with it."""
+    """The linked units: calls and results in other turns that are dropped with it."""
     is_linked: bool = False
-    """Whether it is linked to the unit ``around`` and dropped with it."""
+    """Whether it is dropped with a unit that it is linked to."""
     required: bool = False
     """Whether it has to stay, although it has a priority, because other parts depend on it."""
 
     @property
     def rank(self) -> tuple[float, bool, int]:
-        """The rank among the units next to it: the lowest is dropped first."""
-        return self.priority, self.covered, self.sent_at.number
+        """The rank among neighbouring units: the lowest is dropped first."""
+        return self.priority, self.covered, self.sent_at.position
 
     @property
-    def entry(self) -> Slot:
-        """The slot in the timeline: of its turn, or its own."""
+    def timeline_slot(self) -> Slot:
+        """The slot of its turn; for a child of the timeline, its own slot."""
         return self.turn or self.slot
 
 
@@ -254,15 +254,15 @@ class ConversationUnit(Unit):
     cuts: CutPoints = attrs.field(init=False)
     """Set by ``Plan``, which knows the calls and the last question of all entries."""
     cuts_at: Callable[[int, bool], CutPoints] = attrs.field(init=False)
-    """The cut points of a request with the first messages of the history.
+    """A function that returns the cut points of a request with the first messages of the history.
 
-    The arguments are their number, and whether their last exchange has to stay.
+    Its arguments are the number of messages, and whether their last exchange has to stay.
     """
 
 
 @attrs.define(eq=False)
-class Entry:
-    """An entry of a timeline (a turn, a group, a history...): its tokens and its unit, if any."""
+class TimelineChild:
+    """A child of a timeline (a turn, a group, a history...): its tokens and its unit, if any."""
 
     slot: Slot
     tokens: int
@@ -271,16 +271,16 @@ class Entry:
 
 @attrs.define(eq=False)
 class Shrink:
-    """The action that sends a smaller alternative: ``number`` is its index in ``unit.sizes``."""
+    """The action that sends a smaller alternative: ``index`` is its index in ``unit.sizes``."""
 
     unit: Alternatives
-    number: int
+    index: int
     saves: int
 
 
 @attrs.define(eq=False)
 class Cut:
-    """The action that cuts a conversation, as far as it may be cut."""
+    """The action that cuts a conversation at its last cut point."""
 
     unit: ConversationUnit
     saves: int
@@ -292,9 +292,9 @@ class Drop:
 
     unit: Unit
     saves: int = 0
-    """The tokens it saves, without the containers that become empty.
+    """The tokens that it saves, without those of containers that become empty.
 
-    ``Order`` sets it, after the actions inside the unit.
+    ``Order`` sets it, because it depends on the actions inside the unit.
     """
 
 
@@ -304,30 +304,30 @@ Action: TypeAlias = Shrink | Cut | Drop
 # Calls and their results: they are dropped together, or stay together.
 
 
-def turns_in(entry: Node) -> Iterator[Node]:
-    """Yield the turns and runs in an entry of a timeline, only the first of alternatives."""
-    waiting = [entry]
-    while waiting:
-        node = waiting.pop()
+def turns_in(top_node: Node) -> Iterator[Node]:
+    """Yield the turns and runs in a child of a timeline; of alternatives, only the first."""
+    node_stack = [top_node]
+    while node_stack:
+        node = node_stack.pop()
         if isinstance(node, FragmentNode):
             children = node.content[:1] if isinstance(node, FirstFitNode) else node.content
-            waiting += [child for child in reversed(children) if not isinstance(child, str)]
+            node_stack += [child for child in reversed(children) if not isinstance(child, str)]
         else:
             yield node
 
 
-def last_question(entries: Sequence[Entry]) -> int:
-    """Return the number of the last entry in which a user asks something, -1 for none."""
-    for number in range(len(entries) - 1, -1, -1):
-        if any(map(_asks_in, turns_in(entries[number].slot.node))):
-            return number
+def last_question(children: Sequence[TimelineChild]) -> int:
+    """Return the index of the last child in which a user asks something, -1 for none."""
+    for index in range(len(children) - 1, -1, -1):
+        if any(map(_asks_in, turns_in(children[index].slot.node))):
+            return index
     return -1
 
 
 def _asks_in(turn: Node) -> bool:
     """Return whether a user asks something in a turn or a run.
 
-    Tool results and the summary of a transcript are no questions.
+    Tool results and the summary of a transcript are not questions.
     """
     if isinstance(turn, RecordedNode):
         return any(asks(message) and message.kind != "summary" for message in turn.items)
@@ -359,9 +359,9 @@ def left_open_by(turn: Node) -> Sequence[str]:
 def interchangeable(
     alternatives: Sequence[Node], sizes: list[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Return the sizes of the alternatives with the same calls and results as the first of them.
+    """Return the sizes of the alternatives with the same calls and results as the first.
 
-    Any other alternative would leave a call without its result.
+    Another alternative would leave a call without its result.
     """
     ids = [_linking_ids(alternatives[index]) for index, _ in sizes]
     return [size for size, linking in zip(sizes, ids, strict=True) if linking == ids[0]]
@@ -389,83 +389,84 @@ def _linking_ids(alternative: Node) -> tuple[list[str], list[str]]:
 
 @attrs.define(eq=False)
 class CallLinks:
-    """The entries of a timeline that are linked by calls and their results."""
+    """The children of a timeline that are linked by calls and their results."""
 
-    entries: Sequence[Entry]
+    children: Sequence[TimelineChild]
     open: dict[str, int] = attrs.field(factory=dict[str, int])
-    """By the id of each open call, the number of the entry that makes it."""
+    """By the id of each open call, the index of the child that makes it."""
     parent: dict[int, int] = attrs.field(factory=dict[int, int])
-    """By the number of an entry, an earlier one that it is linked to (a union-find forest)."""
+    """By the index of a child, that of an earlier child linked to it (a union-find forest)."""
     answered_later: set[int] = attrs.field(factory=set[int])
-    """The numbers of conversations with calls that later entries answer: their end stays."""
+    """The indices of conversations with calls that later children answer: their end stays."""
     answering: set[int] = attrs.field(factory=set[int])
-    """The numbers of conversations with results for earlier entries: their beginning stays."""
+    """The indices of conversations with results for earlier calls: their beginning stays."""
 
-    def add(self, number: int, alternative: Node) -> None:
-        """Link an entry, or one of its alternatives, to the entries with the calls it answers."""
+    def add(self, index: int, alternative: Node) -> None:
+        """Link a child, or one of its alternatives, to the children whose calls it answers."""
         for turn in turns_in(alternative):
             for id in answered_by(turn):
                 caller = self.open.pop(id, None)
-                if caller is None or caller == number:
+                if caller is None or caller == index:
                     continue
-                if isinstance(self.entries[caller].unit, ConversationUnit):
+                if isinstance(self.children[caller].unit, ConversationUnit):
                     self.answered_later.add(caller)
-                if isinstance(self.entries[number].unit, ConversationUnit):
-                    self.answering.add(number)
-                later, earlier = self._root(number), self._root(caller)
+                if isinstance(self.children[index].unit, ConversationUnit):
+                    self.answering.add(index)
+                later, earlier = self._root(index), self._root(caller)
                 if later != earlier:
                     self.parent[later] = earlier
-            self.open.update(dict.fromkeys(left_open_by(turn), number))
+            self.open.update(dict.fromkeys(left_open_by(turn), index))
 
     def groups(self) -> list[list[int]]:
-        """Return the numbers of the entries that are linked to each other."""
+        """Return the indices of the children that are linked to each other."""
         members: dict[int, list[int]] = {}
-        for number in self.parent:
-            root = self._root(number)
-            members.setdefault(root, [root]).append(number)
-        return [sorted(numbers) for numbers in members.values()]
+        for index in self.parent:
+            root = self._root(index)
+            members.setdefault(root, [root]).append(index)
+        return [sorted(indices) for indices in members.values()]
 
-    def _root(self, number: int) -> int:
-        while number in self.parent:
-            above = self.parent[number]
-            if above in self.parent:
-                self.parent[number] = self.parent[above]  # a shorter path for the next search
-            number = above
-        return number
+    def _root(self, index: int) -> int:
+        while index in self.parent:
+            linked_to = self.parent[index]
+            if linked_to in self.parent:
+                self.parent[index] = self.parent[linked_to]  # a shorter path for the next search
+            index = linked_to
+        return index
 
 
-def link_calls(entries: Sequence[Entry]) -> CallLinks:
-    """Join the units whose entries are linked by calls into one unit, and return the links."""
-    links = CallLinks(entries)
-    for number, entry in enumerate(entries):
-        node = entry.slot.node
+def link_calls(children: Sequence[TimelineChild]) -> CallLinks:
+    """Join units whose children are linked by calls into one unit, and return the links."""
+    links = CallLinks(children)
+    for index, child in enumerate(children):
+        node = child.slot.node
         if not node._mask & (CALL | RESULT) << SHIFT:
             continue
         if not isinstance(node, FirstFitNode):
-            links.add(number, node)
+            links.add(index, node)
             continue
-        # Each alternative may answer the calls before it. Afterwards, the calls of all are open.
-        before, unanswered, calls = links.open, dict(links.open), dict[str, int]()
+        # Each alternative may answer the earlier calls. After it, the calls of all alternatives are
+        # open.
+        open_before, unanswered, calls = links.open, dict(links.open), dict[str, int]()
         for alternative in node.content:
-            links.open = dict(before)
-            links.add(number, alternative)
-            unanswered = {id: n for id, n in unanswered.items() if id in links.open}
-            calls |= {id: n for id, n in links.open.items() if n == number}
+            links.open = dict(open_before)
+            links.add(index, alternative)
+            unanswered = {id: caller for id, caller in unanswered.items() if id in links.open}
+            calls |= {id: caller for id, caller in links.open.items() if caller == index}
         links.open = unanswered | calls
-    for numbers in links.groups():
-        _join([entries[number] for number in numbers])
+    for indices in links.groups():
+        _join([children[index] for index in indices])
     return links
 
 
-def _join(entries: Sequence[Entry]) -> None:
-    """Join the units of linked entries into one unit; if one of them has to stay, all stay."""
-    all_units = [entry.unit for entry in entries]
+def _join(children: Sequence[TimelineChild]) -> None:
+    """Join the units of linked children into one unit; if one of them has to stay, all stay."""
+    all_units = [child.unit for child in children]
     units = [u for u in all_units if u is not None and not isinstance(u, ConversationUnit)]
     for unit in units:
         if isinstance(unit, Alternatives):
             alike = interchangeable(unit.node.content, unit.all_sizes)
             unit.sizes = smaller_ones(alike) or unit.sizes
-    if len(units) < len(entries) or any(unit.priority == LAST for unit in units):
+    if len(units) < len(children) or any(unit.priority == LAST for unit in units):
         for unit in units:
             unit.required = True
         return
@@ -477,7 +478,7 @@ def _join(entries: Sequence[Entry]) -> None:
     for unit in units:
         unit.slot.fixed = True
         if unit is not lead:
-            unit.is_linked, unit.around = True, lead
+            unit.is_linked, unit.dropped_with = True, lead
             lead.linked_units.append(unit)
             if isinstance(unit, Alternatives):
                 lead.inner.append(unit)  # they shrink before the joined unit is dropped

@@ -1,6 +1,6 @@
 """Texts of an author: trusted strings, and texts without the indentation of the code.
 
-The texts that the library itself writes for a model come last.
+At the end are the texts that the library itself writes for a model.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,13 +11,13 @@ from typing import TypeVar, cast
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.source import author, public_api
 
-# Strings that count as author text where a string would be a value: ``trusted(text)``.
+# Strings that count as author text, although a string in their place is a value: ``trusted(text)``.
 
 
 class Trusted(str):
-    """A string that is author text where a string would be a value; see :func:`trusted`.
+    """A string that is author text, although a string in its place is a value: :func:`trusted`.
 
-    Every string made from it, by an operation, a copy, JSON or pickle, is a plain string again.
+    An operation, a copy, JSON or pickle make a plain string of it.
     """
 
     __slots__ = ()
@@ -34,11 +34,11 @@ class Trusted(str):
 
 @public_api
 def trusted(text: str) -> Trusted:
-    """Return author text for a location where a string would be a value.
+    """Return a string as author text, for an argument that is otherwise a value.
 
-    It is sent as written, but cannot end the line, the table cell or the tag that it is in. The
-    result of a string operation on it is a plain string again, as is what JSON or pickle return.
-    Raises :class:`ContentError` for anything but a string.
+    The text is sent as you write it, but cannot end its line, its table cell or its tag. A string
+    operation on it returns a plain string again; so do JSON and pickle. Raises
+    :class:`ContentError` for anything but a string.
 
     >>> from promptdsl import Event, User, UserAction, render, trusted
     >>> prompt = Event(UserAction("typed", text="<b>", hint=trusted("<b>")))
@@ -55,7 +55,7 @@ def trusted(text: str) -> Trusted:
     return Trusted(str.__str__(text))
 
 
-# Removing from a text the indentation of the code in which it is written.
+# Texts without the indentation of the code in which they are written.
 
 V = TypeVar("V")
 
@@ -63,8 +63,8 @@ V = TypeVar("V")
 def dedent_parts(parts: Sequence[str | V]) -> tuple[str | V, ...]:
     """Return the parts of one text without outer blank lines and common indentation.
 
-    Parts that are not strings are placeholders for text that is never changed. Neighbouring strings
-    become one.
+    A part that is not a string is a placeholder for text that is never changed. Neighbouring
+    strings become one string.
     """
     joined: list[str | V] = []
     for is_text, run in groupby(parts, key=lambda part: isinstance(part, str)):
@@ -75,19 +75,20 @@ def dedent_parts(parts: Sequence[str | V]) -> tuple[str | V, ...]:
     parts = joined
     last = len(parts) - 1
     split = [part.split("\n") if isinstance(part, str) else None for part in parts]
-    # Every line that starts in a string and is not blank; a part's last line continues in the next.
+    # Every line that starts in a string and is not blank. The last line of a part is not blank if
+    # another part continues it.
     starts = [
-        (lines, index)
-        for number, lines in enumerate(split)
+        (lines, line)
+        for index, lines in enumerate(split)
         if lines is not None
-        for index in range(0 if number == 0 else 1, len(lines))
-        if lines[index].strip() or (index == len(lines) - 1 and number != last)
+        for line in range(0 if index == 0 else 1, len(lines))
+        if lines[line].strip() or (line == len(lines) - 1 and index != last)
     ]
     # Remove their common indentation.
-    indented = (lines[index] for lines, index in starts)
-    margin = len(commonprefix([line[: len(line) - len(line.lstrip())] for line in indented]))
-    for lines, index in starts:
-        lines[index] = lines[index][margin:]
+    indented = (lines[line] for lines, line in starts)
+    margin = len(commonprefix([text[: len(text) - len(text.lstrip())] for text in indented]))
+    for lines, line in starts:
+        lines[line] = lines[line][margin:]
     # Remove blank lines at both ends of the text; a blank text keeps one line.
     head, tail = (split[0], split[-1]) if split else (None, None)
     if head:
@@ -95,10 +96,11 @@ def dedent_parts(parts: Sequence[str | V]) -> tuple[str | V, ...]:
     if tail:
         del tail[next((n for n in range(len(tail), 1, -1) if tail[n - 1].strip()), 1) :]
     # Blank lines that are completely inside a string become empty.
-    for number, inner in enumerate(split):
-        if inner is not None:
-            first, stop = int(number > 0), len(inner) - int(number < last)
-            inner[first:stop] = [line if line.strip() else "" for line in inner[first:stop]]
+    for index, part_lines in enumerate(split):
+        if part_lines is not None:
+            first, stop = int(index > 0), len(part_lines) - int(index < last)
+            inner = part_lines[first:stop]
+            part_lines[first:stop] = [text if text.strip() else "" for text in inner]
     return tuple(
         part if lines is None else "\n".join(lines)
         for part, lines in zip(parts, split, strict=True)
@@ -109,7 +111,7 @@ def dedent_parts(parts: Sequence[str | V]) -> tuple[str | V, ...]:
 
 
 class Notice(str):
-    """A separate text: it is not joined with the strings next to it in one call."""
+    """A separate text: a call does not join it with the strings next to it."""
 
     __slots__ = ()
 
@@ -130,7 +132,7 @@ True
 """
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
-"""The text of the result of a call that was not answered."""
+"""The text of the result that is sent for a call without a result."""
 
 TAGS = frozenset(
     {
@@ -138,4 +140,4 @@ TAGS = frozenset(
         *("tool_use", "tool_result", "system", "assistant"),
     }
 )
-"""The reserved tags: those that the library writes, and those that models read as turns."""
+"""The reserved tags: the tags that the library writes, and the tags that models read as turns."""

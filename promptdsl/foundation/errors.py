@@ -1,6 +1,7 @@
 """The errors of promptdsl: one family, which ``docs/errors.md`` shows as a tree.
 
-The last function imports a package of an extra, or raises the error that names the extra.
+Every message says what is wrong, where the author wrote it (``file:line``), and what to write. At
+the end are functions for such messages, and a function that imports a package of an extra.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -10,21 +11,17 @@ from typing import Any, Self, TypeGuard
 
 from promptdsl.foundation.unicode import exact, on_one_line
 
-# The errors of promptdsl: one family, which ``docs/errors.md`` shows as a tree.
-#
-# Every message says what is wrong, where the author wrote it (``file:line``), and what to do.
-
 LONGEST_SHOWN = 60
-"""The most characters of a value in an error."""
+"""The maximum number of characters of a value in an error."""
 _ALIKE = 0.65
-"""How alike a name and its misspelling are at least, for difflib: ``xlm`` and ``xml`` are 0.67."""
+"""The lowest similarity, by difflib, of a name and its misspelling: ``xlm`` is 0.67 of ``xml``."""
 
 
 class PromptError(ValueError):
     """The root of every error that promptdsl raises on purpose.
 
-    ``what`` is the problem, ``fix`` the advice, ``at`` the lines that it concerns, each as
-    ``file:line``, the most important first.
+    ``what`` is the problem, ``fix`` the advice. ``at`` are the lines that the problem is about,
+    each as ``file:line``, the most important first.
 
     >>> from promptdsl import PromptError, Text
     >>> try:
@@ -55,7 +52,7 @@ class PromptError(ValueError):
         return "\n".join([first, *also, *advice])
 
     def located(self, location: object) -> Self:
-        """Return this error with ``place`` as its line, unless it already has one."""
+        """Return this error with ``location`` as its line, unless the error already has a line."""
         if not self.at and location is not None:
             self.at = (str(location),)
             self.args = (self._full_text(),)
@@ -63,7 +60,7 @@ class PromptError(ValueError):
 
 
 class OptionError(PromptError, TypeError):
-    """An unknown keyword, a wrong value for one, or an argument too many or too few.
+    """An unknown keyword, a keyword with a wrong value, or too many or too few arguments.
 
     >>> from promptdsl import OptionError, System
     >>> try:
@@ -75,7 +72,7 @@ class OptionError(PromptError, TypeError):
 
 
 class ContentError(PromptError, TypeError):
-    """A value given as content that is not content.
+    """A value that cannot be the content of a component.
 
     >>> from promptdsl import ContentError, User
     >>> try:
@@ -87,7 +84,7 @@ class ContentError(PromptError, TypeError):
 
 
 class PlacementError(PromptError):
-    """A component inside another one that does not allow it.
+    """A component inside another component that does not allow it.
 
     >>> from promptdsl import PlacementError, System, User
     >>> try:
@@ -178,7 +175,7 @@ class TemplateError(PromptError):
 
 
 class LibraryError(PromptError):
-    """A section library, or a section of one, that is missing or cannot be loaded.
+    """A section library, or a section in it, that is missing or cannot be loaded.
 
     >>> from promptdsl import LibraryError, Template
     >>> try:
@@ -190,7 +187,7 @@ class LibraryError(PromptError):
 
 
 class TokenizerError(PromptError):
-    """An encoding, needed to count tokens, that is unknown or not installed.
+    """An encoding that is needed to count tokens, but is unknown or not installed.
 
     >>> from promptdsl import TokenizerError, register_model
     >>> from promptdsl.tokens import counter
@@ -231,13 +228,14 @@ class PendingToolCalls(PairingError):
 class BudgetError(PromptError):
     """The required parts of a prompt are larger than its budget.
 
-    ``limit`` is the number of tokens for the prompt and ``required`` the least that it needs.
-    ``largest`` lists the required parts, the largest first, each with ``what``, ``tokens`` and its
-    line.
+    ``limit`` is the number of tokens for the prompt, and ``required`` the smallest number that the
+    prompt needs. ``largest`` lists the required parts, the largest first, each with ``what``,
+    ``tokens`` and its line.
 
-    As JSON data, ``budget`` has the ``limit`` of the render, the ``reserve`` for the answer and the
-    ``room`` that is left for the prompt. ``rows`` are all required parts with ``depth``, ``what``,
-    ``tokens`` and ``source``: those of depth 0 add up to ``required``.
+    ``budget`` and ``rows`` are JSON data. ``budget`` has the ``limit`` of the render, the
+    ``reserve`` that stays free, and the ``room`` that remains for the prompt. ``rows`` has all
+    required parts with ``depth``, ``what``, ``tokens`` and ``source``. The rows of depth 0 add up
+    to ``required``.
 
     >>> from promptdsl import BudgetError, User, render
     >>> try:
@@ -246,7 +244,7 @@ class BudgetError(PromptError):
     ...     print(error.limit, error.required, error.budget)
     ...     print([(row["what"], row["tokens"]) for row in error.rows])
     5 23 {'limit': 9, 'reserve': 4, 'room': 5}
-    [('user turn', 20), ("the target's own form", 3)]
+    [('user turn', 20), ("the target's format", 3)]
     """
 
     limit: int
@@ -276,9 +274,9 @@ class BudgetError(PromptError):
 
 
 class TranscriptError(PromptError):
-    """A change of a transcript that is refused, or a file that cannot be read or written.
+    """A change that a transcript refuses, or a file that cannot be read or written.
 
-    Nothing was changed.
+    The transcript is unchanged.
 
     >>> from promptdsl import Transcript, TranscriptError
     >>> try:
@@ -290,9 +288,9 @@ class TranscriptError(PromptError):
 
 
 class ConflictError(TranscriptError):
-    """Another writer has a transcript open, or was faster.
+    """Another writer has the transcript open, or changed it first.
 
-    ``entries`` are those that ``acommit()`` could not write.
+    ``entries`` are the entries that ``acommit()`` could not write.
 
     >>> from promptdsl import ConflictError, TranscriptError
     >>> issubclass(ConflictError, TranscriptError)
@@ -303,7 +301,7 @@ class ConflictError(TranscriptError):
 
 
 class SubscriberError(TranscriptError):
-    """A subscriber of a transcript failed. ``entry`` is recorded: do not append it again.
+    """A subscriber of a transcript failed. The ``entry`` is recorded: do not append it again.
 
     >>> from promptdsl import SubscriberError, Transcript
     >>> transcript = Transcript()
@@ -325,9 +323,9 @@ class SubscriberError(TranscriptError):
 
 
 class ToolError(PromptError):
-    """Raised by the function of a tool, with a text that the model reads as its result.
+    """An error that the function of a tool raises with a text, which the model reads as its result.
 
-    Of any other exception the model reads only that the tool failed.
+    For any other exception, the model reads only that the tool failed.
 
     >>> from promptdsl import ToolError, ToolUseBlock, run_calls
     >>> def charges(invoice: int) -> list[float]:
@@ -339,7 +337,7 @@ class ToolError(PromptError):
 
 
 class TargetError(PromptError):
-    """A payload for another provider than the one that the prompt was rendered for.
+    """A payload was asked for another provider than the prompt was rendered for.
 
     >>> from promptdsl import TargetError, User, render
     >>> try:
@@ -351,7 +349,7 @@ class TargetError(PromptError):
 
 
 class LossError(PromptError):
-    """Content that the provider does not accept, where ``strict=True`` forbids to leave it out.
+    """Content that the provider does not accept, and that ``strict=True`` forbids to leave out.
 
     >>> from promptdsl import Loss, LossError
     >>> losses = [Loss("content", "a video", "the provider takes none")]
@@ -366,7 +364,7 @@ class LossError(PromptError):
 def shown(value: object) -> str:
     """Return an author's value as an error shows it: on one line, and cut after 60 characters.
 
-    For a value that cannot be printed, such as a database row without a session, it is its type.
+    A value that cannot be printed, such as a database row without a session, is shown as its type.
     """
     try:
         text = on_one_line(repr(value))
@@ -376,32 +374,36 @@ def shown(value: object) -> str:
 
 
 def shown_name(value: object) -> str:
-    """Return a key or a word of an author's data; of another type, as :func:`shown` returns it."""
+    """Return a key or a word of an author's data; a value of another type as :func:`shown` does."""
     return exact(value) if isinstance(value, str) else shown(value)
 
 
-def is_one_of(value: object, known: Collection[str]) -> TypeGuard[str]:
+def is_one_of(value: object, names: Collection[str]) -> TypeGuard[str]:
     """Return whether an author's value is one of some strings.
 
-    Values of other types are not compared: ``==`` of an array is no boolean.
+    Values of other types are not compared, because ``==`` of an array returns no boolean.
     """
-    return isinstance(value, str) and exact(value) in known
+    return isinstance(value, str) and exact(value) in names
 
 
-def close_names(name: object, known: Iterable[str]) -> list[str]:
-    """Return the known names that an author may have misspelt as ``name``, the nearest first."""
+def close_names(name: object, names: Iterable[str]) -> list[str]:
+    """Return the ``names`` that an author may have misspelt as ``name``, the nearest first."""
     from difflib import get_close_matches
 
-    return get_close_matches(shown_name(name), sorted(known), cutoff=_ALIKE)
+    return get_close_matches(shown_name(name), sorted(names), cutoff=_ALIKE)
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
-    """Return ``"did you mean 'x'?"`` for the nearest known name, else the list of known names."""
-    names = sorted(known)
-    close = close_names(name, names)
+def nearest(name: object, names: Iterable[str]) -> str:
+    """Return ``"did you mean 'x'?"`` for the nearest of ``names``, else a list of all of them."""
+    sorted_names = sorted(names)
+    close = close_names(name, sorted_names)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(map(on_one_line, names))}" if names else "it takes no options"
+    return (
+        f"known: {', '.join(map(on_one_line, sorted_names))}"
+        if sorted_names
+        else "it takes no options"
+    )
 
 
 def misspelt(name: str, keys: Iterable[object]) -> str:
@@ -441,5 +443,5 @@ def require(module: str, extra: str) -> ModuleType:
 
 
 def install_advice(extra: str) -> str:
-    """Return what to do without the packages of an extra, from a checkout or from an index."""
+    """Return how to install the packages of an extra."""
     return f"install the extra `{extra}` of promptdsl"

@@ -1,6 +1,6 @@
 """Encoding of values for their location in a prompt, and decoding: pure string functions.
 
-Strings and numbers with a label (volatile values) come last.
+At the end are strings and numbers with a label: volatile values.
 """
 
 import json
@@ -16,11 +16,10 @@ from promptdsl.foundation.json import stack_is_full
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, pattern
 
-# Encoding of values for their location in a prompt, and decoding: pure string functions.
-#
-# A value is text from outside, such as a user's. It is written with character references, such as
-# ``&lt;``, so that it cannot open or close a tag, start a heading or forge a fence (the tags or
-# delimiters around a text). ``decode`` returns the original. There is a function for each location:
+# A value is text from outside, such as the text of a user. It must not open or close a tag, start a
+# heading, or forge a fence (the tags or delimiters around a text). So some of its characters are
+# written as character references, such as ``&lt;``. ``decode`` returns the original. There is a
+# function for each location:
 #
 # =============  ===================================================================
 # ``body``       inside a fence or tag, in full (``guards.py`` has the minimal encoding)
@@ -31,8 +30,8 @@ from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, pattern
 # ``json_text``  as JSON (read back with a JSON reader, not with ``decode``)
 # =============  ===================================================================
 #
-# Author text is sent as written. ``title`` and the guards change in it only what would end its
-# line, its cell or its fence. Encoding is the last step for a text and happens once.
+# Author text is sent as the author wrote it. ``title`` and the guards change in it only what would
+# end its line, its cell or its fence. Encoding is the last step for a text, and happens once.
 
 _MARKUP = "&<>"
 _LINE_END = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -54,9 +53,9 @@ _REFERENCE = re.compile(r"&(?:(amp|lt|gt|quot)|#([0-9]{1,7}));")
 def body(value: str) -> str:
     """Return a value for the body of a fence or tag: ``&``, ``<`` and ``>`` are references.
 
-    Newlines and CR LF are kept, a lone CR is ``&#13;``. As in every encoding, control characters
-    other than tab and newline, lone surrogates, U+FFFE and U+FFFF are references by number.
-    Returns the same object when nothing needs encoding.
+    Newlines and CR LF stay; a lone CR becomes ``&#13;``. As in every encoding, control characters
+    other than tab and newline, lone surrogates, U+FFFE and U+FFFF become references by number.
+    Returns the same object if nothing needs encoding.
     """
     return _BODY.sub(reference, str.__str__(value))
 
@@ -73,7 +72,7 @@ attribute = field
 def cell(value: str) -> str:
     """Return a value for a cell of a Markdown table: one line, every ``|`` a reference.
 
-    A backslash at the end is a reference, too: it would escape the bar that closes the cell.
+    A backslash at the end becomes a reference, too, because it would escape the bar after it.
     """
     return _CELL.sub(reference, str.__str__(value))
 
@@ -84,17 +83,17 @@ def authored_cell(text: str) -> str:
 
 
 def title(text: str) -> str:
-    """Return the author's title on one line: every line end a reference, all else as written."""
+    """Return the author's title on one line: each line end is a reference, all else stays."""
     text = str.__str__(text)
     return text if text.isprintable() else _TITLE.sub(reference, text)
 
 
 def json_text(value: object, name: str = "value", leaf: Leaf = json_leaf) -> str:
-    r"""Return strict JSON on one line, with ``<``, ``>`` and ``&`` as ``\u003c`` and so on.
+    r"""Return strict JSON on one line, with ``<``, ``>`` and ``&`` as escapes, such as ``\u003c``.
 
-    Raises :class:`ContentError`, which calls the value ``name``, for what JSON cannot express (NaN,
-    a date), for data that contains itself, and for data nested deeper than 200 levels. ``leaf``
-    may return JSON data for objects of other types.
+    ``leaf`` may return JSON data for objects of other types. Raises :class:`ContentError` for a
+    value that JSON cannot express (NaN, a date), for data that contains itself, and for data nested
+    deeper than 200 levels. The error calls the value ``name``.
     """
     try:
         text = json.dumps(plain(value, name, leaf), ensure_ascii=False)
@@ -125,8 +124,8 @@ def decode(text: str) -> str:
 def _decoded_reference(match: re.Match[str]) -> str:
     if match[1]:
         return CHARACTERS[match[1]]
-    number = int(match[2])
-    return chr(number) if number <= 0x10FFFF else match[0]
+    code_point = int(match[2])
+    return chr(code_point) if code_point <= 0x10FFFF else match[0]
 
 
 def reference(match: re.Match[str]) -> str:
@@ -139,9 +138,10 @@ def reference_of(character: str) -> str:
     return _NAMED.get(character) or f"&#{ord(character)};"
 
 
-# Inline. The signs at the start of a Markdown line are those of CommonMark 0.31: thematic breaks
-# (4.1), ATX and setext headings (4.2, 4.3), fenced code (4.5), list markers (5.2). Readers of
-# Markdown differ, so more is matched: any white space, any indentation, after any list markers.
+# Instruction text without a fence. The signs at the start of a Markdown line are those of
+# CommonMark 0.31: thematic breaks (4.1), ATX and setext headings (4.2, 4.3), fenced code (4.5),
+# list markers (5.2). Readers of Markdown differ, so the patterns also match any white space, any
+# indentation, and signs after any list markers.
 
 _SPACE = r"[^\S\n]"
 _SIGNS = r"#=\-*_~`"
@@ -161,17 +161,18 @@ _FIRST = pattern(rf"\A[\s{_SIGNS}]")
 def inline(value: str) -> str:
     """Return a value for instruction text without a fence, safe between any other texts.
 
-    ``&``, ``<`` and ``>`` are references. So is the first sign of a line that a reader would take
-    for a heading, a rule or a code fence. Because of the neighbouring texts, these are references,
-    too: a sign or white space at the start, the first sign of a last line that has only signs or
-    list markers, and the line end before a blank last line. Digits are never encoded: after a last
-    line of digits, the author text ``. # x`` is a list item and a heading.
-    Returns the same object when nothing needs encoding.
+    ``&``, ``<`` and ``>`` become references. So does the first sign of a line that a reader would
+    take for a heading, a rule or a code fence. Because of the neighbouring texts, these become
+    references, too: a sign or white space at the start, the first sign of a last line that has only
+    signs or list markers, and the line end before a blank last line.
+
+    Digits are never encoded. So a last line of digits and the author text ``. # x`` after it are a
+    list item with a heading. Returns the same object if nothing needs encoding.
     """
     original = str.__str__(value)
     # The signs inside the text.
     text = _LINE.sub(_encoded_sign, "\n" + _INLINE.sub(reference, original))[1:]
-    # The last line: it must not start anything together with the text after it.
+    # The last line, which must not begin a heading or the like together with the text after it.
     head, end, last = text.rpartition("\n")
     if last.strip() or not end:
         text = head + end + _LAST.sub(_encoded_sign, last)
@@ -189,9 +190,9 @@ def _encoded_sign(match: re.Match[str]) -> str:
 
 
 def code_fences(text: str, language: str | None) -> tuple[str, str]:
-    """Return the start and end of a Markdown code fence that is longer than any inside a text.
+    """Return the start and end of a Markdown code fence that is longer than any fence in a text.
 
-    A language may come from data: it can neither leave its line nor end the fence.
+    The language may come from data, so it is encoded: it cannot leave its line nor end the fence.
     """
     fence = max(["``", *_BACKTICKS.findall(text)]) + "`"
     return f"{fence}{field(language or '').replace('`', '&#96;')}\n", f"\n{fence}"
@@ -206,7 +207,7 @@ def inline_line(value: str) -> str:
 
 
 def one_line(value: str) -> str:
-    """Return a value for the middle of a line: its line ends are encoded."""
+    """Return a value for the middle of a line, with its line ends and markup encoded."""
     return _MIDDLE.sub(reference, str.__str__(value))
 
 
@@ -248,12 +249,12 @@ def _rare() -> tuple[_Writer, ...]:
 
 
 def is_rare(value: object) -> bool:
-    """Whether a value is a ``Decimal``, a ``Fraction``, a date, a time or a ``UUID``."""
+    """Return whether a value is a ``Decimal``, a ``Fraction``, a date, a time or a ``UUID``."""
     return isinstance(value, tuple(kind for kind, _ in _rare()))
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is an ``int``, a ``float``, a ``Decimal`` or a ``Fraction``; no boolean."""
+    """Return whether a value is an ``int``, ``float``, ``Decimal`` or ``Fraction``, no boolean."""
     if isinstance(value, int | float):
         return not isinstance(value, bool)
     return isinstance(value, tuple(kind for kind, _ in _rare()[:2]))
@@ -262,26 +263,27 @@ def is_number(value: object) -> bool:
 def text_of(value: object) -> str:
     """Return the text of a value, not yet encoded.
 
-    A ``str`` is its characters; numbers are as Python prints them, booleans ``true`` and ``false``,
-    dates and times ISO 8601, a ``UUID`` its usual form. A subclass (an enumeration of strings, for
-    example) counts as the type it extends; none of its own methods runs.
+    A string stays the same. Numbers and a ``UUID`` are written as Python prints them, booleans as
+    ``true`` and ``false``, dates and times in ISO 8601. A subclass, such as an enumeration of
+    strings, counts as the type that it extends: its own methods do not run. Raises
+    :class:`ContentError` for other types.
     """
-    kind = type(value)
-    for known, write in _COMMON if issubclass(kind, str | int | float) else _rare():
-        if issubclass(kind, known):
+    value_type = type(value)
+    for supported, write in _COMMON if issubclass(value_type, str | int | float) else _rare():
+        if issubclass(value_type, supported):
             try:
                 return write(value)
             except ValueError as error:  # a number with more digits than Python prints
-                what = f"{kind.__name__} is not text: {error}"
-                raise ContentError(what, fix="give its text, as a string") from None
+                what = f"{value_type.__name__} is not text: {error}"
+                raise ContentError(what, fix="write its text as a string") from None
     from promptdsl.foundation.remedies import text_remedy
 
-    name = "None" if value is None else kind.__name__
+    name = "None" if value is None else value_type.__name__
     raise ContentError(f"{name} is not text", fix=text_remedy(value))
 
 
 def data_text(value: object) -> str:
-    """Return ``text_of(value)``, or an empty string for ``None``: an event field, a table cell."""
+    """Return ``text_of(value)`` for an event field or a table cell; ``""`` for ``None``."""
     return "" if value is None else text_of(value)
 
 
@@ -289,10 +291,10 @@ def data_text(value: object) -> str:
 
 
 class Label:
-    """The base of volatile values; ``label`` is the name of such a value.
+    """The base of volatile values; ``label`` is the name of the value.
 
-    ``None`` is the label of every other value. ``pieces`` are the pieces of a text of which only a
-    part is volatile. The result of an operation on it is a plain string or number again.
+    A value that is not volatile has the label ``None``. ``pieces`` are the pieces of a text of
+    which only a part is volatile. An operation on the value returns a plain string or number.
     """
 
     label: str | None = None
@@ -316,7 +318,7 @@ def labelled(value: str, label: str | None) -> Labelled: ...
 @overload
 def labelled(value: float, label: str | None) -> float: ...
 def labelled(value: str | float, label: str | None) -> str | float:
-    """Return a value with its label; a boolean, which is never in a text, is unchanged."""
+    """Return a value with its label; a boolean is returned unchanged, as it is never in a text."""
     if type(value) is bool:
         return value
     kind = LabelledInt if type(value) is int else LabelledFloat
@@ -326,7 +328,7 @@ def labelled(value: str | float, label: str | None) -> str | float:
 
 
 def label_of(pieces: Iterable[object]) -> str | None:
-    """Return the first label of some pieces, for a text that is made of all of them."""
+    """Return the first label among the pieces of a text, ``None`` if no piece has one."""
     labels = (
         piece.label for piece in pieces if isinstance(piece, Label) and piece.label is not None
     )
@@ -340,22 +342,22 @@ Labels = Mapping[tuple[object, ...], str]
 def json_pieces(value: object, path: tuple[object, ...], labels: Labels) -> tuple[Labelled, ...]:
     """Return the JSON text of data in pieces: its volatile values, and the text around them."""
     pieces: list[Labelled] = []
-    parts = _json_parts(value, path, labels)
-    for is_plain, group in groupby(parts, lambda part: part.label is None):
+    small_pieces = _json_pieces(value, path, labels)
+    for is_plain, group in groupby(small_pieces, lambda piece: piece.label is None):
         run = [*group]
         pieces += [Labelled("".join(run))] if is_plain else run
     return tuple(pieces)
 
 
-def _json_parts(value: object, path: tuple[object, ...], labels: Labels) -> Iterator[Labelled]:
-    """Yield the parts of JSON data, which is nested 200 levels deep at most."""
+def _json_pieces(value: object, path: tuple[object, ...], labels: Labels) -> Iterator[Labelled]:
+    """Yield the pieces of the JSON text of data, which is nested at most 200 levels deep."""
     if is_mapping(value) or is_list(value):
         entries = [*(value.items() if is_mapping(value) else enumerate(value))]
         start, end = "{}" if is_mapping(value) else "[]"
         for index, (key, item) in enumerate(entries):
             name = f"{json_text(key)}: " if is_mapping(value) else ""
             yield Labelled(f"{', ' if index else start}{name}")
-            yield from _json_parts(item, (*path, key), labels)
+            yield from _json_pieces(item, (*path, key), labels)
         yield Labelled(end if entries else start + end)
     else:
         yield labelled(json_text(value), labels.get(path))

@@ -1,6 +1,7 @@
 """Reading and writing files.
 
-``read_file`` can be limited to declared folders. ``atomic_writer`` writes a complete file or none.
+``read_file`` can be limited to declared folders. ``atomic_writer`` writes a complete file or leaves
+the old file unchanged.
 """
 
 import errno
@@ -32,11 +33,11 @@ _FOLDER = os.O_RDONLY | _FLAGS["DIRECTORY"] | _FLAGS["NOFOLLOW"] | _FLAGS["PATH"
 
 
 NOTED_FILES: ContextVar[dict[str, str] | None] = ContextVar("NOTED_FILES", default=None)
-"""A record of the template files that are used: the SHA-256 of each, by its absolute path."""
+"""The template files that were used: the SHA-256 of each, by its absolute path."""
 
 
 def checked_path(path: object, example: str) -> str:
-    """Return the text of an author's path; :class:`OptionError` for anything that is no path."""
+    """Return the text of an author's path; :class:`OptionError` for a value that is not a path."""
     is_path = isinstance(path, str | os.PathLike)
     name: object = os.fspath(cast("str | bytes", path)) if is_path else ""
     if not isinstance(name, str) or not name or "\0" in name:
@@ -52,7 +53,7 @@ def checked_seconds(seconds: object) -> float:
 
 
 def note_file(path: str, digest: str) -> None:
-    """Record that a file is used, where somebody asks for it: a batch that may go on later."""
+    """Note in ``NOTED_FILES`` that a file is used; a batch reads this when it goes on later."""
     noted = NOTED_FILES.get()
     if noted is not None:
         noted[os.path.abspath(path)] = digest
@@ -63,16 +64,16 @@ def read_file(
 ) -> bytes:
     """Return the bytes of a regular file; of a file that is growing, at most ``limit`` + 1 bytes.
 
-    With ``roots`` the file must be in one of these folders after links are resolved. Raises
-    :class:`MediaError` for a path that is refused or cannot be read, and for more than ``limit``
-    bytes.
+    With ``roots``, the file must be in one of these folders after links are resolved. Raises
+    :class:`MediaError` for a file outside of them, for a file that cannot be read, and for more
+    than ``limit`` bytes.
     """
     try:
         if roots is None:
             descriptor = os.open(name, _FILE)
         else:
             root, path = _under(name, roots)
-            descriptor = _opened(root, path)
+            descriptor = _open_below(root, path)
     except MediaError:
         raise
     except (OSError, RuntimeError, ValueError) as error:
@@ -101,65 +102,65 @@ def _unreadable(name: str, error: Exception) -> MediaError:
     if isinstance(error, FileNotFoundError) and name.startswith("~"):
         fix = "write Path(...).expanduser()"
     elif isinstance(error, FileNotFoundError) and not os.path.isabs(name):
-        fix = f"it was looked for in {os.getcwd()!r}: Path(__file__).parent is the folder of a file"
+        fix = f"the path is relative to {os.getcwd()!r}: write Path(__file__).parent / ..."
     return MediaError(f"cannot read {name!r}: {reason}", fix=fix)
 
 
 def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str]:
     """Return the root that contains a path, and the real path.
 
-    No file outside of the roots is accessed, so that data cannot find out whether one exists.
+    No file outside of the roots is accessed, so that nobody can find out whether it exists.
     """
     from pathlib import PurePath
 
-    written = PurePath(os.path.abspath(name))
-    # An empty root would be the working directory, which nobody meant to declare.
+    absolute = PurePath(os.path.abspath(name))
+    # An empty root would be the working directory: nobody declares that by intention.
     for root in roots:
         if not os.fspath(root):
             continue
         home = os.path.realpath(root)
-        if not any(written.is_relative_to(top) for top in (home, os.path.abspath(root))):
+        if not any(absolute.is_relative_to(top) for top in (home, os.path.abspath(root))):
             continue
         real = os.path.realpath(name)
         if PurePath(real).is_relative_to(home):
             return home, real
     raise MediaError(
-        f"the path {name!r} came in data and is not in a declared media root",
+        f"the path {name!r} comes from data, and is not in a folder of media_roots",
         fix="declare the folder: render(..., media_roots=[folder])",
     )
 
 
-def _opened(root: str, path: str) -> int:
-    """Return the descriptor of a resolved path under a root, without following a link.
+def _open_below(root: str, path: str) -> int:
+    """Open a resolved path below a root without following a link, and return the descriptor.
 
     After the path was resolved, somebody may replace a folder by a link. So each folder is opened
-    relative to the folder above it, where the system supports that.
+    relative to the folder above it, if the system supports that.
     """
     from pathlib import PurePath
 
     if not RELATIVE:
-        return _opened_and_compared(path)
-    parts = PurePath(path).relative_to(root).parts
+        return _open_and_compare(path)
+    names = PurePath(path).relative_to(root).parts
     descriptor = os.open(root, _FOLDER)
-    for number, part in enumerate(parts, start=1):
-        flags = _LINKLESS if number == len(parts) else _FOLDER
+    for index, name in enumerate(names, start=1):
+        flags = _LINKLESS if index == len(names) else _FOLDER
         try:
-            inner = os.open(part, flags, dir_fd=descriptor)
+            inner = os.open(name, flags, dir_fd=descriptor)
         finally:
             os.close(descriptor)
         descriptor = inner
     return descriptor
 
 
-def _opened_and_compared(path: str) -> int:
-    """Return the descriptor of a resolved path if the path still leads to the same file.
+def _open_and_compare(path: str) -> int:
+    """Open a resolved path, and return the descriptor if the path still leads to the same file.
 
-    This shortens the time in which somebody may put a link there, but cannot rule it out.
+    This shortens the time in which somebody may put a link there, but does not exclude it.
     """
     descriptor = os.open(path, _LINKLESS)
     try:
-        same = os.path.samestat(os.fstat(descriptor), os.lstat(path))
-        if same and os.path.realpath(path) == path:
+        is_same_file = os.path.samestat(os.fstat(descriptor), os.lstat(path))
+        if is_same_file and os.path.realpath(path) == path:
             return descriptor
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     except OSError:
@@ -172,11 +173,12 @@ def _opened_and_compared(path: str) -> int:
 
 @contextmanager
 def atomic_writer(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], None]]:
-    """Give a function that writes bytes to a file, which replaces the old one after the block.
+    """Yield a function that writes bytes to a new file, which replaces the old one after the block.
 
-    If anything raises, the old file is unchanged. A new file is for its owner alone (mode 0600). An
-    existing one keeps its rights, also behind a link. On Windows, files get the rights of their
-    folder. A device or a pipe is written directly. Raises :class:`OSError`.
+    If the block raises an error, the old file is unchanged. Only the owner may read and write a new
+    file (mode 0600). An existing file keeps its rights, even if the path is a link. On Windows,
+    files get the rights of their folder. A device or a pipe is written directly. Raises
+    :class:`OSError`.
     """
     name = os.fspath(path)
     is_file = os.path.isfile(name)
@@ -208,18 +210,18 @@ def atomic_writer(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], N
 
 
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
-"""The folders with the names of open streams: a stream that is a file cannot be replaced."""
+"""The beginnings of the names of open streams: such a file cannot be replaced."""
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes: the system has them then, also if this process ends."""
+    """Write all bytes: after that the system has them, even if this process ends."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
 
 def sync_folder(path: str) -> None:
-    """Wait until the name of a file is on the disk, where the system can do that."""
+    """Wait until the name of a file is on the disk, if the system can do that."""
     if os.name == "posix":
         folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
         try:
@@ -229,6 +231,6 @@ def sync_folder(path: str) -> None:
 
 
 def close(descriptor: int) -> None:
-    """Close a file. All that was written is on the disk, so an error can be ignored."""
+    """Close a file. Its content is already on the disk, so an error is ignored."""
     with suppress(OSError):
         os.close(descriptor)

@@ -1,6 +1,6 @@
 """Plain data that nobody can change: dictionaries, lists and the values in them.
 
-``plain`` checks and copies JSON data, ``frozen`` copies other data, ``thawed`` returns a copy that
+``plain`` checks and copies JSON data. ``frozen`` copies other data. ``thawed`` returns a copy that
 can be changed. A tuple becomes a list, as in JSON. Data is nested at most 200 levels deep.
 """
 
@@ -12,14 +12,14 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import LEVELS, PLAIN, JsonObject, JsonValue, stack_is_full, too_deep
 from promptdsl.foundation.unicode import exact
 
-# Factories of fields of every prompt: calling list[str] takes eight times as long as calling list.
+# Factories for fields of every prompt: list[str]() takes eight times as long as list().
 new_list: Any = list  # Any: pyright takes the items of list itself for unknown
 new_dict: Any = dict  # Any: as above
 new_set: Any = set  # Any: as above
 
 
 class _Frozen:
-    """The base of both containers. A copy is the same object, as nothing can change."""
+    """The base of both containers. A copy is the same object, because nothing can change."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ class _Frozen:
 
 
 class FrozenDict(_Frozen, dict[Any, Any]):  # Any: keys and values of authors
-    """A dictionary that refuses every change. It is equal to a plain one, and JSON can write it."""
+    """A dictionary that refuses every change. It equals a plain dictionary; JSON can write it."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class FrozenDict(_Frozen, dict[Any, Any]):  # Any: keys and values of authors
 
 
 class FrozenList(_Frozen, list[object]):
-    """A list that refuses every change. It is equal to a plain one, and JSON can write it."""
+    """A list that refuses every change. It equals a plain list; JSON can write it."""
 
     __slots__ = ()
 
@@ -76,42 +76,42 @@ def _restored(content: dict[object, object]) -> object:
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether a value is a mapping; its reader checks the keys."""
+    """Return whether a value is a mapping; its reader checks the keys."""
     return type(value) is dict or isinstance(value, Mapping)
 
 
 def mapping_or_empty(value: object) -> Mapping[str, object]:
-    """Return a mapping, an empty one for any other value."""
+    """Return a mapping; an empty mapping for any other value."""
     if is_mapping(value):
         return value
     return EMPTY
 
 
 def list_or_empty(value: object) -> Sequence[Any]:  # Any: its reader checks the items
-    """Return a list, an empty one for any other value."""
+    """Return a list or tuple; an empty tuple for any other value."""
     return value if is_list(value) else ()
 
 
 def text_or_empty(value: object) -> str:
-    """Return a text, an empty one for any other value."""
+    """Return a text; an empty text for any other value."""
     if isinstance(value, str):
         return value
     return ""
 
 
 def is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
-    """Whether a value is a list or a tuple."""
+    """Return whether a value is a list or a tuple."""
     return isinstance(value, list | tuple)
 
 
 Around: TypeAlias = dict[int, object]
-"""The containers around a value by their ``id()``, from the outermost, each with its own key."""
+"""The enclosing containers of a value: the key of each by its ``id()``, the outermost first."""
 
 Leaf: TypeAlias = Callable[[object, Around, object], object]
-"""Returns the copy of a value that is no container, or its :class:`Fields`.
+"""A function that returns the copy of a value that is not a container, or its :class:`Fields`.
 
-The arguments are the value, the containers around it, and its key. Raises :class:`DataError` for a
-value that cannot be in the data."""
+The arguments are the value, its enclosing containers, and its key. It raises :class:`DataError` for
+a value that cannot be in the data."""
 
 
 class Fields(dict[str, object]):
@@ -119,7 +119,7 @@ class Fields(dict[str, object]):
 
 
 class _Rule(NamedTuple):
-    """The types of the containers in a copy, and the function for its other values."""
+    """How data is copied: the types of the containers, and the function for other values."""
 
     mapping: Callable[[dict[object, object]], object]
     sequence: Callable[[list[object]], object]
@@ -127,14 +127,15 @@ class _Rule(NamedTuple):
     only_strings: bool = False
     """Whether every key has to be a string."""
     levels: int = LEVELS
-    """How deep the data may be nested."""
+    """The maximum depth of the data, in levels."""
 
 
 def frozen(value: Any) -> Any:  # Any: data of authors, of the same shape
-    """Return a copy of plain data that nobody can change; only containers are copied.
+    """Return a copy of plain data that nobody can change.
 
-    An empty mapping is always the same object. Raises :class:`DataError` for data that contains
-    itself, for data nested deeper than 200 levels, and for two keys that are the same string.
+    Only containers are copied. An empty mapping is always the same object. Raises
+    :class:`DataError` for data that contains itself, for data nested deeper than 200 levels, and
+    for two keys that are the same string.
     """
     if type(value) in _FROZEN:
         return value
@@ -153,9 +154,9 @@ def plain(
 def plain(value: object, key: str, leaf: Leaf | None = None, *, levels: int = LEVELS) -> object:
     """Return a copy of JSON data that nobody can change.
 
-    Strings and numbers are of exactly these types. ``leaf`` may keep values of other types. Raises
-    :class:`DataError`, with the path that starts with ``key``, for values that JSON cannot express
-    and for data nested deeper than ``levels``.
+    A string or number of a subclass becomes a plain one. ``leaf`` may keep values of other types.
+    Raises :class:`DataError` for a value that JSON cannot express, and for data nested deeper than
+    ``levels``. The error names the path of the value, which starts with ``key``.
     """
     if value is EMPTY or type(value) in _SIMPLE:
         return value
@@ -171,8 +172,8 @@ def thawed(value: object) -> Any:  # Any: plain data that its reader knows
     return _copied_from(value, "", _THAW)
 
 
-def json_leaf(item: object, around: Around, key: object) -> JsonValue:
-    """Return a string, number, boolean or ``None``; :class:`DataError` names any other value."""
+def json_leaf(item: object, enclosing: Around, key: object) -> JsonValue:
+    """Return a string, number, boolean or ``None``; :class:`DataError` for any other value."""
     if item is None or isinstance(item, bool):
         return item
     text = exact(item)
@@ -183,8 +184,8 @@ def json_leaf(item: object, around: Around, key: object) -> JsonValue:
     if not isinstance(item, int):
         from promptdsl.foundation.remedies import json_remedy
 
-        shown = float.__repr__(item) if isinstance(item, float) else type(item).__name__
-        problem = f"{_path(around, key)!r} is not a JSON value: {shown}"
+        text_shown = float.__repr__(item) if isinstance(item, float) else type(item).__name__
+        problem = f"{_path(enclosing, key)!r} is not a JSON value: {text_shown}"
         raise DataError(problem, fix=json_remedy(item, PLAIN))
     number = int.__int__(item)
     if number.bit_length() > 2_000:
@@ -192,14 +193,17 @@ def json_leaf(item: object, around: Around, key: object) -> JsonValue:
             int.__repr__(number)
         except ValueError:  # beyond sys.get_int_max_str_digits(), 4,300 by default
             raise DataError(
-                f"{_path(around, key)!r} is a number of more digits than Python reads or writes",
-                fix="give it as a string",
+                f"{_path(enclosing, key)!r} is a number of more digits than Python reads or writes",
+                fix="write it as a string",
             ) from None
     return number
 
 
 def _flat_copy(value: Any) -> object:  # Any: data of authors
-    """Return the frozen copy of a dictionary without containers, five times as fast."""
+    """Return the frozen copy of a dictionary of strings, booleans and ``None``, else ``None``.
+
+    This is five times as fast as the general copy.
+    """
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is not dict:
         return None
@@ -216,39 +220,39 @@ def _copied_from(value: object, key: str, rule: _Rule) -> object:
         raise stack_is_full() from None
 
 
-def _copied(item: object, key: object, around: Around, rule: _Rule) -> object:
+def _copied(item: object, key: object, enclosing: Around, rule: _Rule) -> object:
     if type(item) in _SIMPLE:
         return item
     content: object = item
     if not _is_container(item):
-        content = rule.leaf(item, around, key)
+        content = rule.leaf(item, enclosing, key)
         if not isinstance(content, Fields):
             return content
-    if id(item) in around:
-        raise DataError("data that contains itself", fix="give plain data without cycles")
-    if len(around) == rule.levels:
-        raise too_deep(_path(around, key))
-    around[id(item)] = key
+    if id(item) in enclosing:
+        raise DataError("the data contains itself", fix="write plain data without cycles")
+    if len(enclosing) == rule.levels:
+        raise too_deep(_path(enclosing, key))
+    enclosing[id(item)] = key
     copy: object
     if is_mapping(content):
         entries: dict[object, object] = {}
         for written_name, value in content.items():
             name = exact(written_name)
             if rule.only_strings and type(name) is not str:
-                path = _path(around)
+                path = _path(enclosing)
                 raise DataError(
                     f"a key{path and f' of {path!r}'} is a string, not {type(name).__name__}",
                     fix="write it as a string, as JSON does",
                 )
             if name in entries:
-                raise DataError("two keys are the same string", fix="give every key once")
-            entries[name] = _copied(value, name, around, rule)
+                raise DataError("two keys are the same string", fix="write each key once")
+            entries[name] = _copied(value, name, enclosing, rule)
         copy = rule.mapping(entries) if entries or rule is _THAW else EMPTY
     else:
         items = cast("list[object]", content)
-        values = [_copied(value, index, around, rule) for index, value in enumerate(items)]
+        values = [_copied(value, index, enclosing, rule) for index, value in enumerate(items)]
         copy = rule.sequence(values)
-    del around[id(item)]
+    del enclosing[id(item)]
     return copy
 
 
@@ -262,7 +266,7 @@ def _exact_leaf(item: object, *_: object) -> object:
     return exact(item)
 
 
-def _same_leaf(item: object, *_: object) -> object:
+def _unchanged_leaf(item: object, *_: object) -> object:
     return item
 
 
@@ -271,13 +275,13 @@ _FROZEN = frozenset({FrozenDict, FrozenList, str, int, float, bool, type(None), 
 
 _FREEZE = _Rule(FrozenDict, FrozenList, _exact_leaf)
 _PLAIN = _Rule(FrozenDict, FrozenList, json_leaf, only_strings=True)
-_THAW = _Rule(dict, list, _same_leaf)
+_THAW = _Rule(dict, list, _unchanged_leaf)
 
 
-def _path(around: Around, *last: object) -> str:
-    """Return the path of a value, such as ``details.items[2]``; a long one without its middle."""
-    keys = [*around.values(), *last]
-    parts = [f"[{key}]" if isinstance(key, int) else f".{str(key)[:60]}" for key in keys]
-    if len(parts) > 12:
-        parts[6:-6] = ["..."]
-    return "".join(parts).removeprefix(".").removeprefix(".")
+def _path(enclosing: Around, *last: object) -> str:
+    """Return the path of a value, such as ``details.items[2]``; a long path without its middle."""
+    keys = [*enclosing.values(), *last]
+    steps = [f"[{key}]" if isinstance(key, int) else f".{str(key)[:60]}" for key in keys]
+    if len(steps) > 12:
+        steps[6:-6] = ["..."]
+    return "".join(steps).removeprefix(".").removeprefix(".")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Never, TypeAlias
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import is_valid_unicode
 
-# Strict JSON: its types, and reading and writing its text.
+# Strict JSON: its types, its reader and its writer.
 #
 # Data is nested at most ``LEVELS`` deep, so that recursive functions can process it.
 
@@ -26,10 +26,10 @@ JsonObject: TypeAlias = Mapping[str, JsonValue]
 """A JSON object."""
 
 JsonDict: TypeAlias = dict[str, Any]  # Any: users index into it without checks
-"""A JSON object that belongs to the caller, as :func:`json.loads` gives it."""
+"""A JSON object that the caller may change, as :func:`json.loads` returns it."""
 
 LEVELS = 200
-"""How deep JSON data may be nested; a list in a list is two levels."""
+"""The maximum depth of JSON data, in levels; a list in a list has two levels."""
 
 PLAIN = "give plain data: dict, list, str, int, float"
 """The advice about a value that JSON cannot express."""
@@ -45,7 +45,7 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-"""Stands for a missing value where ``None`` is a valid one."""
+"""The sign of a missing value, for data in which ``None`` is a valid value."""
 
 
 def too_deep(path: str = "") -> DataError:
@@ -61,17 +61,17 @@ def stack_is_full() -> DataError:
     """Return the error for data that is nested deeper than Python's recursion limit allows."""
     return DataError(
         "nested data reached Python's recursion limit",
-        fix="call this from a less deep recursion of your own, or flatten the data",
+        fix="call this from a less deep recursion, or flatten the data",
     )
 
 
 def read_json(text: str) -> JsonValue | Absent:
     """Return the value of a strict JSON text, or ``ABSENT`` for any other text.
 
-    Not strict are ``NaN``, a number that a float cannot hold (``1e400``), and data nested deeper
-    than 200 levels.
+    A text is not strict if it has ``NaN``, a number that is too large for a float (``1e400``), or
+    data nested deeper than 200 levels.
     """
-    # Twice as fast as decode(), which looks for white space with regular expressions.
+    # This is twice as fast as decode(), which removes white space by regular expressions.
     text = text.strip(" \t\n\r")
     try:
         value: JsonValue
@@ -84,7 +84,7 @@ def read_json(text: str) -> JsonValue | Absent:
 
 
 def is_json(text: str) -> bool:
-    """Return whether a text is JSON of at most 200 levels, however large its numbers are."""
+    """Return whether a text is JSON of at most 200 levels, with numbers of any size."""
     try:
         return not _is_deep(_ANY_NUMBERS.decode(text))
     except (ValueError, RecursionError):
@@ -92,7 +92,7 @@ def is_json(text: str) -> bool:
 
 
 def json_problem(text: str) -> str:
-    """Return what is wrong with a text that :func:`read_json` does not read: "is not JSON"."""
+    """Return what is wrong with a text that :func:`read_json` refuses, such as "is not JSON"."""
     deep = f"is nested deeper than {LEVELS} levels"
     try:
         value = _ANY_NUMBERS.decode(text)
@@ -104,9 +104,10 @@ def json_problem(text: str) -> str:
 
 
 def write_json(value: object, *, wrapped: int = 0) -> str:
-    """Return the strict JSON text of a value, keys in their order.
+    """Return the strict JSON text of a value, with its keys in their order.
 
-    ``wrapped`` is the number of levels around an author's data that do not count.
+    ``wrapped`` is the number of levels around an author's data that do not count. Raises
+    :class:`DataError` for a value that JSON cannot express, and for data that is nested too deep.
     """
     try:
         text = ENCODER.encode(value)
@@ -120,7 +121,7 @@ def write_json(value: object, *, wrapped: int = 0) -> str:
 
 
 def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return the JSON object of key-value pairs; :class:`ValueError` for a key that is repeated."""
+    """Return the JSON object of key-value pairs; :class:`ValueError` for a repeated key."""
     json_object = dict(pairs)
     if len(json_object) < len(pairs):
         raise ValueError("it has a key twice")
@@ -128,9 +129,9 @@ def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def canonical(value: JsonValue) -> str:
-    """Return the same JSON text for equal data, whatever the order of its keys.
+    """Return a JSON text of data that does not depend on the order of its keys.
 
-    ``True``, ``1`` and ``1.0``, which Python takes to be equal, have different texts.
+    ``True``, ``1`` and ``1.0``, which are equal in Python, have different texts.
     """
     return json.dumps(value, sort_keys=True)
 
@@ -167,16 +168,16 @@ def _finite(text: str) -> float:
     return number if isfinite(number) else _refuse(text)
 
 
-# Built once: making one costs more than reading or writing a call's arguments with it.
+# Built once, because this takes longer than to read or write the arguments of a call.
 DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
-"""Reads strict JSON: ``NaN``, ``Infinity`` and a number that is too large are refused."""
+"""Reads strict JSON: it refuses ``NaN``, ``Infinity`` and a number that is too large."""
 _ANY_NUMBERS = json.JSONDecoder(parse_constant=_refuse, parse_float=str, parse_int=str)
-"""Reads strict JSON whose numbers may be of any size: they are texts."""
+"""Reads strict JSON with numbers of any size, as texts."""
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-"""Writes strict JSON with all characters as they are, lone surrogates too."""
+"""Writes strict JSON without escapes for characters beyond ASCII, even for lone surrogates."""
 
 
-# The JSON value in the text of an answer: a model may write other text around it.
+# The JSON value in the text of an answer: a model may write other text before and after it.
 
 _OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})[^`]*")
 """The line that opens a code fence."""
@@ -186,11 +187,11 @@ _PAIRS = {"{": "}", "[": "]"}
 
 
 def read_answer(text: str, fits: Callable[[JsonValue], bool] | None = None) -> JsonValue | Absent:
-    """Return the JSON value of an answer, or ``ABSENT`` where there is none.
+    """Return the JSON value of an answer, or ``ABSENT`` for an answer without JSON.
 
-    It is the complete text, else the value in a code fence, else the only object or list in the
-    prose. Nothing is repaired: a value that is cut off does not count. Of several values, the one
-    that ``fits`` is returned. Raises :class:`DataError` where several remain.
+    The value is the complete text; else the value in a code fence; else the only object or list in
+    the prose. Nothing is repaired: a value that is cut off does not count. Of several values, the
+    value that ``fits`` is returned. Raises :class:`DataError` if several values remain.
     """
     complete = read_json(text)
     if complete is not ABSENT:
@@ -203,7 +204,7 @@ def read_answer(text: str, fits: Callable[[JsonValue], bool] | None = None) -> J
 
 
 def _fenced(text: str) -> list[str]:
-    """Return the contents of the code fences in a text; a fence that is not closed is left out."""
+    """Return the contents of the code fences in a text, without a fence that is not closed."""
     contents: list[str] = []
     fence, start = "", 0
     lines = text.splitlines()
@@ -229,19 +230,22 @@ def has_shape(value: JsonValue, schema: JsonObject) -> bool:
 
 
 def _only(values: list[JsonValue], fits: Callable[[JsonValue], bool] | None) -> JsonValue | Absent:
-    """Return the only value, or the only one that fits; equal values count once."""
+    """Return the only value, or the only value that fits; equal values count once.
+
+    ``ABSENT`` without values. Raises :class:`DataError` for several.
+    """
     by_text = {json.dumps(value, sort_keys=True): value for value in values}
     if fits is not None and len(by_text) > 1:
         by_text = {text: value for text, value in by_text.items() if fits(value)} or by_text
     if len(by_text) > 1:
         first, second, *_ = by_text
         problem = f"the answer has several JSON values: {first:.80} and {second:.80}"
-        raise DataError(problem, fix="ask for one value, and for nothing around it")
+        raise DataError(problem, fix="ask the model for one JSON value, without other text")
     return next(iter(by_text.values()), ABSENT)
 
 
 def _values_in(text: str) -> list[JsonValue]:
-    """Return the outermost objects and lists in prose; nothing where one of them is cut off."""
+    """Return the outermost objects and lists in prose; an empty list if one of them is cut off."""
     values: list[JsonValue] = []
     start = 0
     while (begin := _next_bracket(text, start)) >= 0:
@@ -263,10 +267,11 @@ def _next_bracket(text: str, start: int) -> int:
 
 
 def _end_of(text: str, begin: int) -> tuple[int, bool]:
-    """Return the index after the bracket that closes the one at ``begin``; whether none does.
+    """Return the index after the closing bracket for the bracket at ``begin``.
 
-    Of a list that is no JSON and is not closed, such as the interval ``[0, 1)``, only the opening
-    bracket is skipped.
+    The second result is whether the value is cut off: it has no closing bracket. A list that is
+    neither JSON nor closed, such as the interval ``[0, 1)``, is not a value: then the result is the
+    index after its opening bracket.
     """
     is_at_end = False
     try:
@@ -282,8 +287,8 @@ def _end_of(text: str, begin: int) -> tuple[int, bool]:
 
 
 def _closing(text: str, begin: int) -> int:
-    """Return the index after the bracket that closes the one at ``begin``, -1 without one."""
-    waiting: list[str] = []
+    """Return the index after the closing bracket for the bracket at ``begin``, -1 without one."""
+    closers: list[str] = []
     location = begin
     while match := _QUOTE_OR_BRACKET.search(text, location):
         location = match.end()
@@ -292,10 +297,10 @@ def _closing(text: str, begin: int) -> int:
             if location < 0:
                 return -1
         elif match[0] in _PAIRS:
-            waiting.append(_PAIRS[match[0]])
-        elif waiting and match[0] == waiting[-1]:
-            waiting.pop()
-            if not waiting:
+            closers.append(_PAIRS[match[0]])
+        elif closers and match[0] == closers[-1]:
+            closers.pop()
+            if not closers:
                 return location
     return -1
 

@@ -13,11 +13,13 @@ def lazy_names(
 ) -> "tuple[list[str], Callable[[str], object], Callable[[], list[str]]]":
     """Return the ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
-    ``package`` is its ``globals()``; ``homes`` lists its public names by module, relative to it.
-    After its first use a name is a plain global, and a wrong call of its value is an error with
-    advice (:func:`~promptdsl.foundation.source.public_object`). ``__all__`` has constants first,
-    and no name that begins with an underscore. A name is declared only in ``homes``. Tools that run
-    no code, such as type checkers, read the imports in the package, which are generated from it.
+    ``package`` is the ``globals()`` of the package. ``homes`` has its public names, by the module
+    that defines them, relative to the package. A name is declared only there. Type checkers and
+    other tools that run no code read the imports in the package, which are generated from it.
+
+    After its first use, a name is a plain global. A wrong call of its value is an error with advice
+    (:func:`~promptdsl.foundation.source.public_object`). ``__all__`` has constants first, and no
+    name that begins with an underscore.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -42,7 +44,7 @@ def lazy_names(
 
             close = close_names(name, modules)
             message += f": did you mean {close[0]!r}?" if close else ""
-        # With an object, Python would print a suggestion of its own after ours.
+        # With ``obj``, Python would add its own suggestion.
         raise AttributeError(message, name=name, obj=None)
 
     def names() -> list[str]:

@@ -1,7 +1,7 @@
 """Old public names: each works until a release, and warns at the line that uses it.
 
-``OLD_NAMES`` is the only list. A class keeps an old attribute with :class:`OldAttribute`; a module
-asks :func:`new_name`; :class:`PassName` is for the names of stages.
+``OLD_NAMES`` is the only list. A class keeps an old attribute with :class:`OldAttribute`. The
+``__getattr__`` of a module calls :func:`new_name`. :class:`PassName` is for the names of stages.
 """
 
 import warnings
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class Renamed(NamedTuple):
-    """The new name, and the release in which the old one goes."""
+    """The new name, and the release that removes the old name."""
 
     new: str
     gone_in: str
@@ -31,10 +31,11 @@ OLD_NAMES = {
 
 
 def new_name(old: str, stacklevel: int = 3) -> str:
-    """Return the new name of an old one, and warn at the line of the user.
+    """Return the new name for an old name, and warn at the user's line.
 
-    ``stacklevel`` counts the calls from here to that line. Raises :class:`KeyError` for a name that
-    was not renamed.
+    ``stacklevel`` is the number of frames from here to that line, as in :func:`warnings.warn`. The
+    default is for a function that the user's line calls, and that calls this one. Raises
+    :class:`KeyError` for a name that was not renamed.
     """
     new, gone_in = OLD_NAMES[old]
     message = f"{old} is now {new}; the old name goes in promptdsl {gone_in}"
@@ -43,28 +44,36 @@ def new_name(old: str, stacklevel: int = 3) -> str:
 
 
 class OldAttribute:
-    """An attribute under its old name, ``Class.name``: the value of the new one, with a warning."""
+    """An attribute with its old name, ``Class.name``: it has the value of the new attribute."""
 
     def __init__(self, old: str) -> None:
         self._old = old
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:  # Any: as the new name
-        """Return the value of the new attribute; of a class, this object."""
+        """Return the value of the new attribute, and warn; of a class, return this object."""
         return self if instance is None else getattr(instance, new_name(self._old))
 
 
 class PassName(str):
-    """The name of a stage. It is equal to the old name of the pass, too, with a warning."""
+    """The name of a stage. It is equal to the old name of the pass, too, with a warning.
+
+    Only a comparison knows the old name. A dictionary of stages by their names does not find it.
+    """
 
     __slots__ = ()
     __hash__ = str.__hash__
 
     def __eq__(self, other: object) -> bool:
-        renamed = OLD_NAMES.get(f"Stage.name {other}")
-        if renamed is None or not str.__eq__(self, renamed.new):
-            return str.__eq__(self, other) is True
-        new_name(f"Stage.name {other}")
-        return True
+        return _is_name(self, other)
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
+        return not _is_name(self, other)
+
+
+def _is_name(name: str, other: object) -> bool:
+    """Return whether an object is the name of a stage, or its old name: then warn."""
+    renamed = OLD_NAMES.get(f"Stage.name {other}")
+    if renamed is None or not str.__eq__(name, renamed.new):
+        return str.__eq__(name, other) is True
+    new_name(f"Stage.name {other}", stacklevel=4)
+    return True

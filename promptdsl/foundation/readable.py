@@ -1,16 +1,16 @@
 """The readable encoding: values in instructions, which are Markdown without a fence around it.
 
-A value keeps its characters. Only the first character becomes a reference of what forges a tag of
-the prompt (``guards``), or begins a heading, a rule, a code fence or an HTML block. What a line
-begins with depends on the author's text before the value: ``#general`` after ``Channel: `` is no
-heading. So a value is encoded with its neighbours in the text of its part. A neighbour that is
-another value counts as any text at all.
+A value keeps almost all its characters. It must not forge a tag of the prompt (``guards``), nor
+begin a heading, a rule, a code fence or an HTML block. So the first character of each of these
+becomes a reference. What a line begins with depends on the author's text before the value:
+``#general`` after ``Channel: `` is not a heading. So a value is encoded together with its
+neighbours in the text of its part. A neighbour that is another value counts as any text.
 
-Two words of this file: a *marker* is that of a list or a quote (``-``, ``1.``, ``>``). A *sign*
-makes a line something else than text: that of a heading (``#``), a rule (``---``), a code fence or
-an HTML block. The signs are those of CommonMark 0.31: thematic breaks (4.1), headings (4.2, 4.3),
-code fences (4.5), HTML blocks (4.6). They are found after any white space, invisible characters and
-markers, because readers differ. ``docs/safety.md`` says what is promised.
+Two words of this file: a *marker* begins an item of a list or a quote (``-``, ``1.``, ``>``). A
+*sign* makes a line a heading (``#``), a rule (``---``), a code fence or an HTML block. The signs
+are those of CommonMark 0.31: thematic breaks (4.1), headings (4.2, 4.3), code fences (4.5), HTML
+blocks (4.6). Readers differ, so signs are found after any white space, invisible characters and
+markers. ``docs/safety.md`` says what is promised.
 
 Read ``readable`` first, then ``among_lines``, then ``_sign_of``, which finds the sign of a line.
 """
@@ -30,7 +30,7 @@ _MARKER = rf"(?:>|(?:[-+*]|[0-9]*[.)])(?={_BLANK}|\Z))"
 _SIGNS = r"[=\-*_~`+]"
 # The HTML blocks of CommonMark by their beginnings.
 RAW = ("script", "pre", "style", "textarea")
-"""The names of the HTML blocks of kind 1, each of which ends with the tag of any of these."""
+"""The names of the HTML blocks of kind 1: each block ends with the tag of any of these names."""
 _KINDS_1_TO_5 = rf"<(?i:\?|!--|![\[a-z]*|(?:{'|'.join(RAW)})(?={_BLANK}|>|\Z))"
 _KIND_6 = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|"
@@ -40,13 +40,13 @@ _KIND_6 = (
     "section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul"
 )
 
-# Of a line: what begins it, and then a code fence, a heading or an HTML block.
+# The beginning of a line: its markers, and then a code fence, a heading or an HTML block.
 _MARKERS = rf"{_BLANK}*+(?:{_MARKER}{_BLANK}*+)*+"
 _FENCE = pattern(rf"{_MARKERS}(```|~~~)")
 _HEADING_OR_HTML = rf"```|~~~|#{{1,6}}(?={_BLANK}|\Z)|{_KINDS_1_TO_5}"
 _KIND_7 = rf"</?(?=[A-Za-z](?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>{_BLANK}*+\Z)"
 _HTML = rf"</?(?i:{_KIND_6})(?={_BLANK}|[/>]|\Z)|{_KIND_7}"
-# A line of nothing else is a rule, or underlines a heading.
+# A line of only these signs is a rule, or underlines a heading.
 _ENDS_RULE = rf"(?:[-=*_]|{_BLANK})*+\Z"
 _BEGINNINGS = (
     pattern(rf"{_MARKERS}(?:({_HEADING_OR_HTML})|{_ENDS_RULE})"),
@@ -54,7 +54,7 @@ _BEGINNINGS = (
 )
 _RULE = pattern(rf"(?<![-=*_])(?<!{_BLANK}){_ENDS_RULE}")
 _RULE_SIGN = pattern(r"[-=*_]")
-# A line that may go on with another value.
+# A line with only such signs, which another value may continue.
 _ONLY_SIGNS = pattern(rf"(?:{_BLANK}|{_MARKER}|{_SIGNS})*+\Z")
 _SIGN = pattern(_SIGNS)
 _ALL_MARKERS = pattern(_MARKERS)
@@ -74,13 +74,14 @@ class Neighbours(NamedTuple):
     """The author's text before and after a value, in the text of its part.
 
     ``before`` and ``after`` are the author's text on the line of the value, without other values on
-    it. Where there is another value, ``nearest`` is what is between it and this value, and
-    ``until`` what is between this value and the next.
+    the line. ``nearest`` is the text between the value before it and this value, and ``until`` the
+    text between this value and the next. Both are ``None`` without such a value.
 
-    ``is_first``: no text of the author is before the value. ``in_code``: it is in a code fence of
-    the author. ``in_comment``: it is in a comment or another declaration, which ends with ``>``.
-    ``in_raw``: it is in HTML of kind 1, which ends with the tag of any of the names in ``RAW``.
-    ``in_tag``: it is in a tag that the author's text before it begins.
+    - ``is_first``: no text of the author is before the value.
+    - ``in_code``: the value is in a code fence of the author.
+    - ``in_comment``: it is in a comment or another declaration, which ends with ``>``.
+    - ``in_raw``: it is in HTML of kind 1, which ends with the tag of any of the names in ``RAW``.
+    - ``in_tag``: it is in a tag that the author's text before it begins.
     """
 
     before: str = ""
@@ -97,14 +98,14 @@ class Neighbours(NamedTuple):
 _SEEN_LETTER = r"[^\W\d_\u115f\u1160\u1438\u3164\uffa0]"  # and no bracket
 _LETTER = re.compile(_SEEN_LETTER)
 PLAIN_LINE = pattern(rf"{_SEEN_LETTER}[^{BRACKETS}&>`{CONTROL}\r\n\u2028\u2029]*\Z")
-"""A line that begins with a letter, without any sign in it: no encoding changes it."""
+"""A line that begins with a letter and has no special character: no encoding changes it."""
 
 
 def within_line(value: str, before: str) -> bool:
     """Return whether a value is on one line, and cannot make it a heading or the like.
 
-    That is so where the value begins with a letter, or where a letter is before it on its line.
-    ``before`` is the author's text before it, without a ``<``.
+    It cannot if the value begins with a letter, or if a letter is before it on its line.
+    ``before`` is the author's text before the value, without a ``<``.
     """
     if "`" in value or not value.isprintable() or value.isspace():
         return False
@@ -119,7 +120,8 @@ def readable(
 ) -> str:
     """Return a value for instructions without a fence: it forges no tag and no sign of Markdown.
 
-    The tags are those with ``names``, and ``literals``. ``decode`` returns the original.
+    It also forges none of the delimiters in ``literals``. ``names`` are those of the tags.
+    ``decode`` returns the original.
     """
     value = str.__str__(value)
     text = readable_tags(
@@ -129,15 +131,15 @@ def readable(
         before_value=neighbours.until == "",
         in_comment=neighbours.in_comment,
     )
-    if neighbours.in_tag:  # a quotation mark of the author after it would begin an attribute
+    if neighbours.in_tag:  # with ``=``, the author's quotation mark after it begins an attribute
         text = _FINAL_EQUALS.sub("&#61;", text)
     return among_lines(text, neighbours)
 
 
 def among_lines(text: str, neighbours: Neighbours, *, only_edges: bool = False) -> str:
-    """Return a value that begins no heading, rule, code fence or HTML; its tags are encoded.
+    """Return a value, with its tags already encoded, that begins no heading, rule, fence or HTML.
 
-    With ``only_edges`` only its first and last line are looked at, together with the author's text.
+    With ``only_edges``, only its first and its last line are checked, with the author's text.
     """
     befores = (
         [neighbours.before]
@@ -149,14 +151,14 @@ def among_lines(text: str, neighbours: Neighbours, *, only_edges: bool = False) 
         ends.append((neighbours.until, True))
     for before in befores:
         sign = _sign_of(before, in_code=False, in_block=True)
-        if sign and sign[1][0] in "`~":  # the line of a code fence: the value stays on it
+        if sign and sign[1][0] in "`~":  # the value must not leave the line of a code fence
             text = _TICK_OR_END.sub(reference, text)
             return _encoded(text, [0]) if text and _ALL_BLANK.match(text) else text
     if only_edges and _ALL_BLANK.match(text):
         return text
     if not only_edges:
         text = _without_blank_edges(text, neighbours, befores)
-    # A blank line in the value is the end of an HTML block above it.
+    # A blank line in the value ends an HTML block above the line.
     last_blank = max((line.end() for line in _BLANK_LINE.finditer(text)), default=0)
     last = text.rfind("\n") + 1
     edge = partial(_signs_of_edge, text, in_code=neighbours.in_code, last_blank=last_blank)
@@ -172,10 +174,10 @@ def among_lines(text: str, neighbours: Neighbours, *, only_edges: bool = False) 
 def _signs_inside(
     text: str, lines: Iterable[re.Match[str]], *, in_code: bool, last_blank: int
 ) -> Iterator[int]:
-    """Yield which characters become references, so that no line inside a value has a sign.
+    """Yield the characters that become references, so that no line inside a value has a sign.
 
-    ``lines`` are the line ends before the lines that may have one, without the first and the last
-    line of the value.
+    ``lines`` are matches of the line ends before the lines that may have a sign. The first and the
+    last line of the value are not among them.
     """
     for line_end in lines:
         start = line_end.end()
@@ -194,10 +196,10 @@ def _signs_of_edge(
     in_code: bool,
     last_blank: int,
 ) -> list[int]:
-    """Return which characters of the first or last line of a value become references.
+    """Return the characters of the first or last line of a value that become references.
 
-    ``befores`` are the author's texts before the line. ``ends`` are those after it, each with
-    whether another value follows.
+    ``befores`` are the author's texts before the line. ``ends`` are the author's texts after the
+    line, each with whether another value follows.
     """
     line = text[start:].partition("\n")[0]
     forged = [
@@ -212,7 +214,7 @@ def _signs_of_edge(
         for before in befores
         for after, goes_on in ends
     ]
-    # Where the sign is the author's: the first character of the value, or of its last line.
+    # If the author's text has the sign: the first character of the value, or of its last line.
     first = _first_seen(line) if start else 0
     positions = {start + (first if index < 0 else index) for index in forged if index is not None}
     return sorted(index for index in positions if index or text[:1] not in ("", "&"))
@@ -221,12 +223,12 @@ def _signs_of_edge(
 def _without_blank_edges(text: str, neighbours: Neighbours, befores: Sequence[str]) -> str:
     """Return a value with references for a blank start and a final line end that change a line.
 
-    A final line end stays where no text of the author and no value follows on its line.
+    A final line end stays if no text of the author and no value follows on its line.
     """
-    # After a line end of the author, a blank only indents the value, and may stay; a line end would
+    # After a line end of the author, a blank only indents the value: it may stay. A line end would
     # make a blank line.
     begins = any(_ONLY_SIGNS.match(before) for before in befores)
-    # It may not where the author's text follows on that line, which would be indented, too.
+    # A blank may not stay if the author's text follows on that line: it would be indented, too.
     is_indented = not neighbours.is_first and not any(map(str.strip, befores)) and text[:1] in " \t"
     is_indented = is_indented and ("\n" in text or not neighbours.after.strip())
     if _ALL_BLANK.match(text) or (begins and not is_indented and _BLANK_START.match(text)):
@@ -239,12 +241,12 @@ def _without_blank_edges(text: str, neighbours: Neighbours, befores: Sequence[st
 def _forged(
     before: str, line: str, after: str, *, in_code: bool, in_block: bool, goes_on: bool
 ) -> int | None:
-    """Return which character of a line of a value becomes a reference, so that it has no sign.
+    """Return the character of a value's line that becomes a reference, so that it has no sign.
 
-    ``before`` and ``after`` are the author's texts on the same line. With ``goes_on`` another value
-    follows. Returns ``None`` where no character does, also where the author's text has the same
-    sign with a harmless word instead of the value. Returns -1 where the value completes a sign that
-    is in the author's text.
+    ``before`` and ``after`` are the author's texts on the same line. With ``goes_on``, another
+    value follows. The result is ``None`` if the line has no sign, or if it has the same sign with a
+    harmless word instead of the value. The result is -1 if the value completes a sign of the
+    author's text.
     """
     sign = _sign_of(before + line + after, in_code=in_code, in_block=in_block)
     if sign is None:
@@ -257,7 +259,7 @@ def _forged(
 
 
 def _unfinished(before: str, line: str, after: str, *, in_code: bool) -> int | None:
-    """Return the same as ``_forged``, for a sign that another value after it could complete."""
+    """Return the same as ``_forged``, for a sign that another value after the line may complete."""
     joined = before + line + after
     start = _end_of_markers(joined)
     if in_code:
@@ -267,34 +269,35 @@ def _unfinished(before: str, line: str, after: str, *, in_code: bool) -> int | N
         return sign.start() if sign else None
     if start >= len(before):
         return start - len(before) if line.startswith("<", start - len(before)) else None
-    named = _TAG_NAME.match(joined, start)
+    tag = _TAG_NAME.match(joined, start)
     names = (*_KIND_6.split("|"), *RAW)
-    is_block = named and any(name.startswith(named[1].lower()) for name in names)
+    is_block = tag and any(name.startswith(tag[1].lower()) for name in names)
     return -1 if is_block else None
 
 
 def _sign_of(line: str, *, in_code: bool, in_block: bool) -> tuple[int, str] | None:
-    """Return where the sign of a line is, and the sign; ``None`` for a plain line.
+    """Return the position of the sign of a line, and the sign; ``None`` for a plain line.
 
-    ``in_code``: only a code fence counts. ``in_block``: an HTML block would go on after the value.
+    With ``in_code``, only a code fence counts. With ``in_block``, an HTML block would go on after
+    the value, so those of the kinds 6 and 7 count, too.
     """
-    begun = (_FENCE if in_code else _BEGINNINGS[in_block]).match(line)
-    if begun is None:
+    beginning = (_FENCE if in_code else _BEGINNINGS[in_block]).match(line)
+    if beginning is None:
         return None
-    if begun[1]:
-        return begun.start(1), begun[1]
+    if beginning[1]:
+        return beginning.start(1), beginning[1]
     rule = cast("re.Match[str]", _RULE.search(line))
     sign = _RULE_SIGN.search(line, rule.start())
     return (sign.start(), sign[0]) if sign else None
 
 
 def _end_of_markers(line: str) -> int:
-    """Return where a line begins after its blanks and the markers of lists and quotes."""
+    """Return the position in a line after its blanks and the markers of lists and quotes."""
     return cast("re.Match[str]", _ALL_MARKERS.match(line)).end()
 
 
 def _first_seen(line: str) -> int:
-    """Return the first character of a line that is no blank, or else its first one."""
+    """Return the index of the first character of a line that is not blank, 0 without one."""
     seen = _FIRST_SEEN.search(line)
     return seen.start() if seen else 0
 

@@ -1,7 +1,8 @@
 """The advice for a value of a wrong type, where content, a text or JSON is expected.
 
-This module is imported with the first error. A value of another library is recognised by the names
-in its type: the library is not imported, and no code of the value runs.
+This module is imported with the first error. It recognises a value of another library by the names
+in its type: so it neither imports the library nor runs code of the value. Begin with
+``content_remedy``, and with the table ``_CONTENT`` at the end.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -42,7 +43,7 @@ class PlainCode(NamedTuple):
 
 
 def has(value: object, *names: str) -> bool:
-    """Return whether the type of a value defines some names; its own code does not run."""
+    """Return whether the type of a value defines some names; no code of the value runs."""
     defined = {name for base in type.mro(type(value)) for name in vars(base)}
     return not isinstance(value, type) and defined.issuperset(names)
 
@@ -51,7 +52,7 @@ def _is(*kinds: type) -> Callable[[object], bool]:
     return lambda value: issubclass(type(value), kinds)
 
 
-_KNOWN: tuple[tuple[Callable[[object], bool], PlainCode], ...] = (
+_CODE_BY_TYPE: tuple[tuple[Callable[[object], bool], PlainCode], ...] = (
     (_is(*BINARY), PlainCode("data.decode()")),
     (_is(memoryview), PlainCode("bytes(data).decode()")),
     (_is(Coroutine), PlainCode("await function()")),
@@ -70,12 +71,12 @@ _KNOWN: tuple[tuple[Callable[[object], bool], PlainCode], ...] = (
 
 
 def plain_code_of(value: object) -> PlainCode | None:
-    """Return the code that makes plain data of a value of a known type."""
-    return next((plain_code for knows, plain_code in _KNOWN if knows(value)), None)
+    """Return the code that makes plain data of a value; ``None`` for a type that is not listed."""
+    return next((plain_code for knows, plain_code in _CODE_BY_TYPE if knows(value)), None)
 
 
 def text_remedy(value: object) -> str:
-    """Return the advice where a text is expected; a coroutine is closed, as nobody awaits it."""
+    """Return the advice for a value in place of a text; a coroutine is closed."""
     plain_code = plain_code_of(value)
     close(value)
     if value is LEFT_OUT:
@@ -94,7 +95,7 @@ def text_remedy(value: object) -> str:
 
 
 def json_remedy(value: object, otherwise: str) -> str:
-    """Return the advice where JSON is expected; for an unknown type it is ``otherwise``."""
+    """Return the advice for a value in place of JSON; ``otherwise`` for an unknown type."""
     plain_code = plain_code_of(value)
     close(value)
     if value is LEFT_OUT:
@@ -105,14 +106,14 @@ def json_remedy(value: object, otherwise: str) -> str:
 
 
 def content_remedy(value: object) -> str:
-    """Return the advice where content of a component is expected."""
+    """Return the advice for a value in place of the content of a component."""
     advice = next(advice for knows, advice in _CONTENT if knows(value))
     close(value)
     return advice if isinstance(advice, str) else advice(value)
 
 
 def message_remedy(value: object) -> str:
-    """Return the advice where a message or its dictionary is expected."""
+    """Return the advice for a value in place of a message or its dictionary."""
     if _module(value).startswith("langchain"):
         return _langchain_remedy([value])
     if _is_rendered(value):
@@ -148,7 +149,7 @@ def _module(value: object) -> str:
 
 
 def _is_series(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
-    """Return whether a value is a list or a tuple, and no subclass with code of its own."""
+    """Return whether a value is a list or a tuple; a subclass could run its own code."""
     return type(value) in (list, tuple)
 
 
@@ -273,7 +274,7 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (_is(Coroutine), "await it first, or write Lazy(function) and arender()"),
     (_is(set, frozenset), "unpack it in a fixed order: *sorted(items)"),
     (_is(PurePath), "write Value(path.read_text()) for what is in the file, or str(path)"),
-    # A model of pydantic, whose own code does not run.
+    # These two also find models of pydantic, without running their code.
     (is_reply, _REPLIED),
     (lambda value: _MESSAGE <= {*vars(type(value)).get("__pydantic_fields__", ())}, CONVERSATION),
     (plain_code_of, _code_remedy),
@@ -281,4 +282,4 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (callable, _callable_remedy),
     (_is(object), _text_of_kind),
 )
-"""The advice where content is expected: the first function that is true of a value decides."""
+"""The advice for a value in place of content: the first function that returns true decides."""

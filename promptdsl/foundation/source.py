@@ -1,7 +1,8 @@
-"""Where a part comes from: the author's line, or the section of a library.
+"""Source lines: where an author wrote a part, and errors, tracebacks and warnings at such lines.
 
-In this order: the error for wrong arguments of a call, signatures of components, source lines and
-tracebacks, the section of a library, and the warnings that are shown at the author's line.
+Begin with ``Source`` and ``author``, in the middle. Above them are the error for wrong arguments of
+a call, and the signatures of components. Below them are tracebacks, the section of a library, and
+the warnings at the author's line.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ from promptdsl.foundation.errors import OptionError, PromptError, nearest
 
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _FIRST = ("self", "cls", "_cls")
-"""The names of first parameters that no caller gives; ``_cls`` is that of named tuples."""
+"""The names of first parameters, which Python passes itself; ``_cls`` is that of named tuples."""
 
 
 def wrong_call(
@@ -36,11 +37,11 @@ def wrong_call(
     arguments: Sequence[object],
     options: Mapping[str, object],
 ) -> OptionError:
-    """Return the error for arguments that Python refused to give to a function.
+    """Return the error for arguments that a function does not accept.
 
-    ``name`` is what the author called, by default the name of the function. The error names the
-    first unknown option; else the required arguments that are missing; else the number of arguments
-    by position.
+    ``name`` is the name that the author called, by default the name of the function. The error
+    names the first unknown option. Without one it names the missing arguments, or an argument that
+    was passed twice, or the number of arguments by position.
     """
     parameters = [*signature(function).parameters.values()]
     name = name or function.__qualname__.removesuffix(".__init__")
@@ -54,11 +55,11 @@ def wrong_call(
     if unknown and Parameter.VAR_KEYWORD not in kinds:
         return OptionError(f"{name}() takes no {unknown[0]!r}", fix=nearest(unknown[0], names))
     problem = _problem(parameters, arguments, options)
-    return OptionError(f"{name}() {problem}", fix=f"it takes {name}({_shown(parameters)})")
+    return OptionError(f"{name}() {problem}", fix=f"it takes {name}({_parameter_list(parameters)})")
 
 
 def _of_class(name: str, first: object) -> str:
-    """Return the name of a method with the class that its caller knows, not that of a base."""
+    """Return the name of a method with the class of its first argument, not with a base class."""
     cls = first if isinstance(first, type) else type(first)
     _, dot, method = name.rpartition(".")
     return f"{cls.__name__}.{method}" if dot else name
@@ -67,7 +68,7 @@ def _of_class(name: str, first: object) -> str:
 def _problem(
     parameters: list[Parameter], arguments: Sequence[object], options: Mapping[str, object]
 ) -> str:
-    """Return what is wrong about arguments, apart from unknown options."""
+    """Return what is wrong with arguments, apart from unknown options."""
     by_position = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
     filled = [*by_position[: len(arguments)], *options]
     missing = [
@@ -79,51 +80,50 @@ def _problem(
         return f"needs {', '.join(missing)}"
     twice = [option for option in options if filled.count(option) > 1]
     if twice:
-        return f"takes {twice[0]!r} once: it is given by position, too"
+        return f"takes {twice[0]!r} once: it is passed by position, too"
     if not by_position:
         return "takes no arguments by position"
-    most = "1 argument" if len(by_position) == 1 else f"at most {len(by_position)} arguments"
-    return f"takes {most} by position, not {len(arguments)}"
+    expected = "1 argument" if len(by_position) == 1 else f"at most {len(by_position)} arguments"
+    return f"takes {expected} by position, not {len(arguments)}"
 
 
 def _is_required(parameter: Parameter) -> bool:
-    """Return whether a caller has to give an argument."""
-    takes_one = parameter.kind in (*_POSITIONAL, Parameter.KEYWORD_ONLY)
-    return takes_one and parameter.default is Parameter.empty
+    """Return whether a caller has to pass an argument for a parameter."""
+    is_single = parameter.kind in (*_POSITIONAL, Parameter.KEYWORD_ONLY)
+    return is_single and parameter.default is Parameter.empty
 
 
-def _shown(parameters: list[Parameter]) -> str:
-    """Return parameters as an error shows them; those that may be left out end in ``=...``."""
-    shown: list[str] = []
+def _parameter_list(parameters: list[Parameter]) -> str:
+    """Return parameters as an error shows them; an optional parameter ends in ``=...``."""
+    texts: list[str] = []
     for parameter in parameters:
         if parameter.kind is Parameter.VAR_POSITIONAL:
             continue
         if parameter.kind is Parameter.VAR_KEYWORD:
-            shown.append("...")
+            texts.append("...")
         elif parameter.kind in _POSITIONAL and parameter.default is Parameter.empty:
-            shown.append(parameter.name)
+            texts.append(parameter.name)
         else:
-            shown.append(f"{parameter.name}=...")
-    return ", ".join(shown)
+            texts.append(f"{parameter.name}=...")
+    return ", ".join(texts)
 
 
 # Signatures of components: the options that editors show, and errors for missing arguments.
 #
-# ``LEFT_OUT`` is the default of every required argument of a component. Python itself raises a
-# ``TypeError`` without advice for a missing argument. With this default the call reaches the
-# component, whose own check raises an error that says what to write. :func:`allow_left_out` sets
-# it.
+# For a missing argument, Python itself raises a ``TypeError`` without advice. So every required
+# argument of a component has the default ``LEFT_OUT``, which :func:`allow_left_out` sets. Then the
+# call reaches the component, and its check raises an error that says what to write.
 #
-# A *listed* signature has one keyword for each option of a ``TypedDict``, where the function itself
-# has only ``**options``. :func:`listed_signature` returns it for ``inspect.signature()``,
-# ``help()`` and editors. There, a required argument has no default.
+# A component has its options as ``**options``, with the names in a ``TypedDict``. A *listed*
+# signature has one keyword for each of these options. :func:`listed_signature` returns it for
+# ``inspect.signature()``, ``help()`` and editors. In it, a required argument has no default.
 #
-# Each component class calls ``allow_left_out`` when it is created, and has a ``ListedSignature``,
-# which calls ``listed_signature`` when somebody asks for it.
+# Each component class calls ``allow_left_out`` when it is created. It has a ``ListedSignature``,
+# which calls ``listed_signature`` when somebody asks for the signature.
 
 
 class LeftOut:
-    """The type of :data:`LEFT_OUT`, the value of a required argument that was not given."""
+    """The type of :data:`LEFT_OUT`, the value of a required argument that the caller left out."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -132,14 +132,14 @@ class LeftOut:
 # Errors name the type of a wrong value: "a Lazy takes a function, not nothing".
 LeftOut.__name__ = "nothing"
 LEFT_OUT = LeftOut()
-"""The value of a required argument that was not given. Each component refuses it."""
+"""The value of a required argument that the caller left out. Each component refuses it."""
 
 
 def allow_left_out(component: type) -> None:
     """Give the required arguments of a component the default ``LEFT_OUT``.
 
-    This changes ``__init__`` and the public class methods, such as ``Image.from_bytes``, that the
-    class itself defines: its base classes were changed when they were created.
+    This changes ``__init__`` and the public class methods, such as ``Image.from_bytes``. It changes
+    only those that the class itself defines, because its base classes are already changed.
     """
     for name, attribute in vars(component).items():
         is_class_method = isinstance(attribute, classmethod)
@@ -147,8 +147,8 @@ def allow_left_out(component: type) -> None:
         is_called = name == "__init__" or (is_class_method and not name.startswith("_"))
         if is_called and isinstance(function, FunctionType):
             defaults = function.__defaults__ or ()
-            # The count is that of positional arguments, without self or cls. Keyword-only arguments
-            # are not among them: those of components have defaults.
+            # The number of positional arguments, without self or cls. The keyword-only arguments of
+            # components all have defaults.
             required = function.__code__.co_argcount - 1 - len(defaults)
             function.__defaults__ = (LEFT_OUT,) * required + defaults
 
@@ -156,8 +156,8 @@ def allow_left_out(component: type) -> None:
 class ListedSignature:
     """The ``__signature__`` of a class that takes the options of a ``TypedDict``.
 
-    The class has two attributes for it: ``_options_type`` is the ``TypedDict``,
-    ``_option_defaults`` are the defaults of its options by name.
+    The class has two attributes for it. ``_options_type`` is the ``TypedDict``.
+    ``_option_defaults`` has the default of each option by its name.
     """
 
     def __get__(
@@ -177,22 +177,22 @@ def listed_signature(
 ) -> Signature:
     """Return the signature of a function with its options as keywords, without ``self``.
 
-    The default of an option that is not among ``defaults`` is shown as ``...``.
+    An option that is not in ``defaults`` has the default ``...``.
     """
     full = signature(function)
-    shown = [
+    parameters = [
         _with_own_default(parameter)
         for parameter in full.parameters.values()
         if parameter.name != "self" and _is_shown(parameter, options)
     ]
     annotations: Mapping[str, object] = getattr(options, "__annotations__", {})
-    listed = [
+    keywords = [
         Parameter(
             name, Parameter.KEYWORD_ONLY, default=defaults.get(name, ...), annotation=annotation
         )
         for name, annotation in annotations.items()
     ]
-    return full.replace(parameters=[*shown, *listed])
+    return full.replace(parameters=[*parameters, *keywords])
 
 
 def _is_shown(parameter: Parameter, options: type | None) -> bool:
@@ -208,7 +208,7 @@ def _is_shown(parameter: Parameter, options: type | None) -> bool:
 
 
 def _with_own_default(parameter: Parameter) -> Parameter:
-    """Return a parameter; a required one, whose default is ``LEFT_OUT``, without a default."""
+    """Return a parameter; a required parameter, whose default is ``LEFT_OUT``, has no default."""
     if parameter.default is LEFT_OUT:
         return parameter.replace(default=parameter.empty)
     return parameter
@@ -216,14 +216,14 @@ def _with_own_default(parameter: Parameter) -> Parameter:
 
 # The author's line of each part of a prompt, and tracebacks that end at such a line.
 #
-# A line is kept as a code object and an offset in it. The file and the line number are looked up
-# when an error or a report needs them. Frames of this package are removed from tracebacks.
+# A line is noted as a code object and an offset in it. An error or a report that needs the file and
+# the line number looks them up. Tracebacks are shown without the frames of this package.
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 Position: TypeAlias = tuple[CodeType, int]
-"""A code object and the offset of an instruction in it: noting a line like this takes 128 ns."""
+"""A code object and the offset of an instruction in it. To note a line in this way takes 128 ns."""
 
 
 @attrs.frozen
@@ -248,28 +248,29 @@ def source_of(position: Position) -> Source:
     """Return the file and line of an instruction."""
     code, offset = position
     starts, lines = _lines_of(code)
-    number = bisect_right(starts, offset)
-    line = lines[number - 1] if number else None
+    index = bisect_right(starts, offset)
+    line = lines[index - 1] if index else None
     return Source(code.co_filename, line or code.co_firstlineno)
 
 
 _Lines: TypeAlias = tuple[list[int], list[int | None]]
 """The offsets at which the lines of a code object begin, and the lines."""
-_KNOWN: dict[int, tuple[ref[CodeType], _Lines]] = {}
-"""The lines of the code objects that were looked up last, by their id."""
-_MOST_KNOWN = 64
+_LINE_CACHE: dict[int, tuple[ref[CodeType], _Lines]] = {}
+"""The lines of the code objects that were looked up last, by the id of the code object."""
+_LINE_CACHE_SIZE = 64
+"""The number of code objects in the cache."""
 
 
 def _lines_of(code: CodeType) -> _Lines:
-    """Return the lines of a code object, which are read once for all positions in it."""
-    known = _KNOWN.get(id(code))
-    if known is not None and known[0]() is code:
-        return known[1]
+    """Return the lines of a code object. They are read once for all its positions."""
+    cached = _LINE_CACHE.get(id(code))
+    if cached is not None and cached[0]() is code:
+        return cached[1]
     table = [*code.co_lines()]
     lines = [start for start, _, _ in table], [line for _, _, line in table]
-    if len(_KNOWN) >= _MOST_KNOWN:
-        _KNOWN.clear()
-    _KNOWN[id(code)] = ref(code), lines
+    if len(_LINE_CACHE) >= _LINE_CACHE_SIZE:
+        _LINE_CACHE.clear()
+    _LINE_CACHE[id(code)] = ref(code), lines
     return lines
 
 
@@ -281,15 +282,15 @@ def looked_up(at: Position | Source | None) -> Source | None:
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _BETWEEN = (contextlib.__file__, functools.__file__, "<attrs generated")
 OURS = (_PACKAGE, *_BETWEEN)
-"""The beginnings of the names of files that no author wrote: this package, and modules between it
-and its callers. A ``with`` block, for example, may end through ``contextlib``."""
+"""The beginnings of the names of files that no author wrote: this package, and the modules that may
+be between it and its callers. A ``with`` block, for example, may end through ``contextlib``."""
 
 AWAITED: ContextVar[Source | None] = ContextVar("promptdsl_awaited", default=None)
-"""The author's line of the running coroutine, as its stack may have only the event loop."""
+"""The author's line for the running coroutine, because its stack may have only the event loop."""
 
 
 def author_frame(frame: FrameType) -> FrameType:
-    """Return the nearest frame outside of this package: a frame itself, or one of its callers."""
+    """Return the nearest frame outside of this package: the frame itself, or one of its callers."""
     while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
     return frame
@@ -305,9 +306,9 @@ def author() -> Source:
 
 
 def note_caller(error: Exception, location: object, name: str) -> None:
-    """Add a note to an exception of a user's function: the line because of which it was called.
+    """Add a note to an exception of a user's function: the author's line that led to the call.
 
-    The type of the exception stays. An error of this package names its own line.
+    The type of the exception stays. An error of this package gets no note: it has its own line.
     """
     note = f"{location}: raised by {name}"
     if not isinstance(error, PromptError) and note not in getattr(error, "__notes__", ()):
@@ -317,9 +318,9 @@ def note_caller(error: Exception, location: object, name: str) -> None:
 def end_traceback(error: PromptError) -> None:
     """Remove the frames of this package from the traceback of an error that leaves a function.
 
-    A bare ``raise`` after it adds no frame, so the traceback ends in the author's code, or in the
-    function that was called there. An error without a line gets the author's line, where an author
-    called the function. The environment variable ``PROMPTDSL_TRACEBACK=1`` keeps all frames.
+    A bare ``raise`` after this call adds no frame. So the traceback ends in the author's code, or
+    in the function that was called there. An error without a line gets the line of the caller, if
+    the caller is an author. The environment variable ``PROMPTDSL_TRACEBACK=1`` keeps all frames.
     """
     if not error.at:
         frame: FrameType | None = sys._getframe(2)
@@ -335,18 +336,18 @@ def end_traceback(error: PromptError) -> None:
         if not trace.tb_frame.f_code.co_filename.startswith(OURS):
             traces.append(trace)
         trace = trace.tb_next
-    kept: TracebackType | None = None
+    shortened: TracebackType | None = None
     for trace in reversed(traces):
-        kept = TracebackType(kept, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
-    error.__traceback__ = kept
+        shortened = TracebackType(shortened, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    error.__traceback__ = shortened
 
 
 def public_api(function: Callable[P, R], name: str = "") -> Callable[P, R]:
     """Return a function of the public API whose tracebacks end at it: see :func:`end_traceback`.
 
-    Arguments that it does not take are an :class:`OptionError` with advice. ``name`` is that of
-    the class whose ``__init__`` it is. A function that is called very often does the
-    same in an ``except`` of its own, which saves 0.1 µs.
+    Arguments that the function does not take raise an :class:`OptionError` with advice. ``name`` is
+    the name of the class, for an ``__init__``. A function that is called very often does the same
+    in its own ``except``, which saves 0.1 µs.
     """
 
     @wraps(function)
@@ -366,36 +367,39 @@ def public_api(function: Callable[P, R], name: str = "") -> Callable[P, R]:
 
 
 def public_object(value: Any) -> Any:  # Any: a class, a function, or a constant
-    """Return a value that a package is about to publish; a function is a :func:`public_api` then.
+    """Return a value of the public API; a function becomes a :func:`public_api`.
 
-    The ``__init__`` of a class, or the ``__new__`` of a named tuple, is replaced in the class, also
-    an inherited one. Components check their arguments themselves: theirs take any.
+    In a class, this replaces the ``__init__``, or the ``__new__`` of a named tuple, even if it is
+    inherited. It does not replace the ``__init__`` of components: they take any arguments, and
+    check these themselves.
     """
     if isinstance(value, FunctionType):
         return value if _takes_any(value) else public_api(value)
     if isinstance(value, type):
-        publish: Any = value  # Any: the attributes of a class cannot be assigned, to type checkers
-        if isinstance(publish.__init__, FunctionType) and not _takes_any(publish.__init__):
-            publish.__init__ = public_api(publish.__init__, value.__qualname__)
-        elif isinstance(publish.__new__, FunctionType) and not _takes_any(publish.__new__):
-            publish.__new__ = staticmethod(public_api(publish.__new__, value.__qualname__))
+        published: Any = (
+            value  # Any: the attributes of a class cannot be assigned, to type checkers
+        )
+        if isinstance(published.__init__, FunctionType) and not _takes_any(published.__init__):
+            published.__init__ = public_api(published.__init__, value.__qualname__)
+        elif isinstance(published.__new__, FunctionType) and not _takes_any(published.__new__):
+            published.__new__ = staticmethod(public_api(published.__new__, value.__qualname__))
     return value
 
 
 def made_by_render(cls: type[R]) -> type[R]:
-    """Return a class whose ``__init__`` stays as it is: every render makes one, an author none."""
-    made: Any = cls  # Any: the attributes of a class, as above
-    _PUBLIC.add(made.__init__)
+    """Return a class whose ``__init__`` stays as it is, because only renders make its objects."""
+    changeable: Any = cls  # Any: the attributes of a class, as above
+    _PUBLIC.add(changeable.__init__)
     return cls
 
 
 _PUBLIC = WeakSet[Callable[..., object]]()
-"""The functions that stay as they are: :func:`public_api` and :func:`async_public_api` made them,
-or they are the ``__init__`` of a class that is :func:`made_by_render`."""
+"""The functions that stay as they are. Either :func:`public_api` or :func:`async_public_api` made
+them, or they are the ``__init__`` of a class that is :func:`made_by_render`."""
 
 
 def _takes_any(function: FunctionType) -> bool:
-    """Return whether Python gives any arguments to a function, or it is a public one already."""
+    """Return whether a function takes any arguments, or is already a public function."""
     if function in _PUBLIC:
         return True
     any_arguments, code = CO_VARARGS | CO_VARKEYWORDS, function.__code__
@@ -404,7 +408,7 @@ def _takes_any(function: FunctionType) -> bool:
 
 
 def _was_called(error: TypeError) -> bool:
-    """Return whether an error was raised in a function, and not by Python for its arguments."""
+    """Return whether an error was raised inside a function, not by Python for its arguments."""
     trace = error.__traceback__
     return trace is None or trace.tb_next is not None
 
@@ -412,7 +416,10 @@ def _was_called(error: TypeError) -> bool:
 def async_public_api(
     function: Callable[P, Coroutine[Any, Any, R]],
 ) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Return such a function for an ``async`` one; its errors have the line that called it."""
+    """Return an ``async`` function of the public API: see :func:`public_api`.
+
+    Its errors have the line that called it.
+    """
 
     @wraps(function)
     async def awaited(line: Source, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -445,8 +452,7 @@ class LibrarySection:
 
     ``name`` is its qualified name, such as ``support:refunds``. ``version`` is the version of the
     installed package, ``None`` for a library that is not installed. ``digest`` is the beginning of
-    the SHA-256 of the file it is written in, in hexadecimal digits. Two sections are equal if their
-    names are.
+    the SHA-256 of its file, in hexadecimal digits. Two sections are equal if their names are equal.
 
     >>> from promptdsl import LibrarySection
     >>> print(LibrarySection("support:refunds", "1.2.0", "3f2a9c1b"))
@@ -466,14 +472,14 @@ class LibrarySection:
         return " ".join(word for word in (self.name, self.version, self.digest) if word)
 
 
-# The warning about work that was prepared and then forgotten, at the author's line.
+# The warning about an object that never did its work, at the author's line.
 
 
 def warn_of_unfinished(what: str, fix: str, source: Source) -> None:
     """Warn that an object was discarded before it did its work.
 
-    It is a ``RuntimeWarning``, like Python's for a coroutine that was never awaited: it is shown
-    without any setting.
+    The warning is a ``RuntimeWarning``, which Python shows without any setting. Python itself warns
+    so about a coroutine that was never awaited.
     """
     warnings.warn_explicit(f"{what}\n  {fix}", RuntimeWarning, source.file, source.line)
 
@@ -484,9 +490,9 @@ def warn_of_unfinished(what: str, fix: str, source: Source) -> None:
 class LostContentWarning(UserWarning):
     """A block, a tool or an output schema of a prompt that is not in the payload.
 
-    ``payload()``, ``prefix()`` and the methods and functions ``to_...`` warn, each line once, like
-    every warning of Python. The text is that of :class:`LossError`. ``rendered.losses`` has all
-    losses, also those of recorded messages, about which nothing warns.
+    ``payload()``, ``prefix()`` and the methods and functions ``to_...`` warn once for each line,
+    like every warning of Python. The text is that of :class:`LossError`. ``rendered.losses`` has
+    all losses. It also has those of recorded messages, for which there is no warning.
 
     >>> import warnings
     >>> from promptdsl import LostContentWarning, User, Video, render
@@ -501,15 +507,15 @@ class LostContentWarning(UserWarning):
 
 _LOCK = RLock()  # a warning may be shown by code that renders a prompt
 _REGISTRIES: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
-"""By file what Python's warnings note about it: which were shown."""
+"""By file, the registry in which Python notes which warnings were shown."""
 _TEXTS: dict[tuple[Source, str], str] = {}
-"""The text of the first warning about each kind of content of a line: it never changes."""
+"""By line and kind of content, the text of its first warning: so the text never changes."""
 
 
 def warn_of_lost_content(source: Source, kind: str, text: str) -> None:
     """Warn at a line of an author, by the filters of Python's warnings.
 
-    ``kind`` is the kind of content that is lost, such as ``video``: it holds no value.
+    ``kind`` is the kind of content that is lost, such as ``video``, never the content itself.
     """
     with _LOCK:
         warnings.warn_explicit(
@@ -523,9 +529,9 @@ def warn_of_lost_content(source: Source, kind: str, text: str) -> None:
 
 
 def _module_name(file: str) -> str:
-    """Return the name of the module of a file; of code without a module, such as a cell, its file.
+    """Return the name of the module of a file, or the file for code without a module.
 
-    Python warns of nothing if the module is ``None``.
+    A cell of a notebook is such code. Python shows no warning if the module is ``None``.
     """
     for name, module in list(sys.modules.items()):
         if getattr(module, "__dict__", {}).get("__file__") == file:

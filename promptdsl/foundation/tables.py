@@ -28,7 +28,7 @@ Encoder: TypeAlias = Callable[[str], str]
 
 
 Lines: TypeAlias = tuple[tuple[str, ...], list[list[str]]]
-"""Lines of a table: the texts before, between and after the cells of each, and the cells."""
+"""Lines of a table: the texts before, between and after the cells of each line, and the cells."""
 
 
 def table_text(columns: Columns, rows: Rows, format: str) -> str:
@@ -38,7 +38,7 @@ def table_text(columns: Columns, rows: Rows, format: str) -> str:
     texts: list[str] = []
     for frame, lines in FORMATS[format](columns, rows):
         start, between, end = frame[0], frame[1:-1], frame[-1]
-        if between and between == between[:1] * len(between):  # as in most: half of the time
+        if between and between == between[:1] * len(between):  # the usual case, twice as fast
             texts += [f"{start}{between[0].join(cells)}{end}" for cells in lines]
         else:
             row_format = "%s".join([text.replace("%", "%%") for text in frame])
@@ -49,7 +49,7 @@ def table_text(columns: Columns, rows: Rows, format: str) -> str:
 def cell_locations(columns: Columns, rows: Rows, format: str) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each cell in the text of a table.
 
-    The names of columns come first, where they are above the cells, in a line of their own.
+    If the names of the columns are a line above the cells, they come first.
     """
     position = 0
     for frame, lines in FORMATS[format](columns, rows):
@@ -70,7 +70,7 @@ def _cells(row: Iterable[object], encode: Encoder, encode_authored: Encoder) -> 
 
 
 def _framed(lines: list[list[str]], start: str, between: str, end: str) -> Lines:
-    """Return lines of cells, all of one width, with the texts around them."""
+    """Return lines with the same number of cells, and the texts around these cells."""
     width = len(lines[0]) if lines else 0
     return (start, *[between] * (width - 1), end) if width else (start + end,), lines
 
@@ -81,7 +81,7 @@ def _fixed_line(text: str) -> Lines:
 
 def _markdown(columns: Columns, rows: Rows) -> list[Lines]:
     lines = [_cells(row, cell, authored_cell) for row in rows]
-    # A Markdown table always has a head: without names of columns, a blank one.
+    # A Markdown table always has a head: without names of columns, the head is blank.
     heads = [] if columns is None else [_cells(columns, cell, cell)]
     width = len(columns) if columns is not None else max(map(len, lines), default=0)
     blank, rule = (_fixed_line(f"| {' | '.join([text] * width)} |") for text in ("", "---"))
@@ -92,22 +92,22 @@ def _markdown(columns: Columns, rows: Rows) -> list[Lines]:
 def _csv(columns: Columns, rows: Rows) -> list[Lines]:
     lines = [] if columns is None else [_csv_cells(columns)]
     lines += map(_csv_cells, rows)
-    # A row of one empty cell is written as two quotes: an empty line would be no row.
+    # A row with one empty cell is written as two quotes, because an empty line is not a row.
     quoted = [[*map(_quoted, line)] if line != [""] else ['""'] for line in lines]
     return [_framed(quoted, "", ",", "")]
 
 
 def _csv_cells(row: Iterable[object]) -> list[str]:
-    """Return the cells of a CSV line: the first must not begin a Markdown line."""
+    """Return the cells of a CSV line; the first cell is encoded so that it begins no Markdown."""
     values = list(row)
     first = _cells(values[:1], inline_line, title)
     if values and type(values[0]) in (int, float):
-        first = [str(values[0])]  # a number begins nothing, not even one with a minus
+        first = [str(values[0])]  # a number begins no Markdown, not even with a minus
     return first + _cells(values[1:], one_line, title)
 
 
 def _quoted(text: str) -> str:
-    """Return a field as in RFC 4180: in quotes when it has a quote, a comma, or outer space."""
+    """Return a field as in RFC 4180: in quotes if it has a quote, a comma, or outer space."""
     if text and '"' not in text and "," not in text and text == text.strip():
         return text
     return '"' + text.replace('"', '""') + '"' if text else ""
@@ -121,21 +121,21 @@ def _json(columns: Columns, rows: Rows) -> str:
 
 
 def _json_cell(value: object) -> object:
-    # Cells that JSON has no type for, such as dates, are text.
+    # A cell of a type that JSON does not have, such as a date, is text.
     is_json = value is None or isinstance(value, str | bool | int | float)
     return value if is_json else data_text(value)
 
 
 def _json_lines(columns: Columns, rows: Rows) -> list[Lines]:
-    """Return the lines of a table in JSON, which is a line without ends."""
+    """Return the lines of a table in JSON, which are sent without line ends between them."""
     names = [f", {json_text(name)}: " for name in columns or ()]
     start, end = "[]" if columns is None else "{}"
     lines: list[Lines] = []
     for row in rows:
         cells = [json_text(_json_cell(value)) for value in row]
         between = names or [", "] * len(cells)
-        opened = f"{', ' if lines else '['}{start}{between[0].removeprefix(', ')}"
-        lines.append(((opened, *between[1:], end), [cells]))
+        start_of_row = f"{', ' if lines else '['}{start}{between[0].removeprefix(', ')}"
+        lines.append(((start_of_row, *between[1:], end), [cells]))
     return [*lines, _fixed_line("]")]
 
 
@@ -144,8 +144,8 @@ def _xml(columns: Columns, rows: Rows) -> list[Lines]:
     cells = [_cells(row, encode, guarded) for row in rows]
     lines = _framed(cells, "<row><cell>", "</cell><cell>", "</cell></row>")
     if columns is not None:
-        first, *others = [f'<cell column="{guarded(attribute(name))}">' for name in columns]
-        frame = f"<row>{first}", *[f"</cell>{tag}" for tag in others], "</cell></row>"
+        first_tag, *tags = [f'<cell column="{guarded(attribute(name))}">' for name in columns]
+        frame = f"<row>{first_tag}", *[f"</cell>{tag}" for tag in tags], "</cell></row>"
         lines = frame, cells
     return [_fixed_line("<table>"), lines, _fixed_line("</table>")]
 

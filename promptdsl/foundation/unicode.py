@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TextIO, TypeVar, cast
 
-# Unicode in texts: exact strings, surrogates, control and invisible characters.
+# Exact strings, surrogates and control characters.
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ class _LazyPattern:
         self._text = text
 
     def __getattr__(self, name: str) -> object:
-        # As an attribute of its own, the method is found without this call the next time.
+        # The method becomes an attribute, so that the next use does not call this function.
         method: object = getattr(re.compile(self._text), name)
         self.__dict__[name] = method
         return method
@@ -46,7 +46,7 @@ _CONTROLS = pattern(rf"[{CONTROL}\r]{NOT_CRLF}")
 
 
 def exact(value: T) -> T:
-    """Return a string as an exact ``str``, as a subclass may print another text.
+    """Return a string as an exact ``str``, because a subclass may print another text.
 
     Other values are returned unchanged.
     """
@@ -97,11 +97,11 @@ _ANY_UNSEEN = pattern(f"[{UNSEEN}]")
 INVISIBLE = pattern(
     rf"{_FLAG}|{_EMOJI}(?:\u200d{_EMOJI})*+|[0-9#*]\ufe0f\u20e3|{_JOINING}|([{UNSEEN}])"
 )
-"""A spelling that needs invisible characters, or, as group 1, one outside of such a spelling."""
+"""A spelling that needs invisible characters; group 1 is an invisible character outside of one."""
 
 
 def is_valid_unicode(text: str) -> bool:
-    """Return whether a text can be written as UTF-8, that is, has no lone surrogate."""
+    """Return whether a text can be written as UTF-8: it has no lone surrogate."""
     if text.isascii():
         return True
     try:
@@ -112,7 +112,7 @@ def is_valid_unicode(text: str) -> bool:
 
 
 def valid_unicode(text: str) -> tuple[str, bool]:
-    """Return a text with U+FFFD for every lone surrogate, and whether it had any."""
+    """Return a text with U+FFFD for every lone surrogate, and whether it had a lone surrogate."""
     text = exact(text)
     if is_valid_unicode(text):
         return text, False
@@ -120,19 +120,20 @@ def valid_unicode(text: str) -> tuple[str, bool]:
 
 
 def controls(text: str) -> tuple[str, ...]:
-    """Return the characters that every encoding writes as numbers, by names like ``U+0007``.
+    """Return the characters that every encoding writes as numbers, with names like ``U+0007``.
 
-    Control characters (a lone CR too), lone surrogates, U+FFFE and U+FFFF; each once, in order.
+    These are control characters (also a lone CR), lone surrogates, U+FFFE and U+FFFF. Each is in
+    the result once, in order.
     """
     in_lines = text.replace("\n", "").replace("\t", "")
     return () if in_lines.isprintable() else _code_points(_CONTROLS.findall(text))
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    """Return text with escapes for its control and invisible characters, as people may see it.
+    """Return text with escapes for its control and invisible characters, to show it to people.
 
-    Newline and tab are kept, unless the text has to stay on one line. Characters that are part of a
-    spelling are kept, as in :func:`invisible`.
+    Newline and tab stay, unless the text has to be on one line. Characters that are part of a
+    spelling stay, as in :func:`invisible`.
     """
     if not text.isascii() and _ANY_UNSEEN.search(text):
         text = INVISIBLE.sub(lambda match: _escaped(match[1]) if match[1] else match[0], text)
@@ -164,8 +165,9 @@ def _json_escaped(character: str) -> str:
 def invisible(text: str) -> tuple[str, ...]:
     """Return the names of the invisible, bidirectional and tag characters, such as ``U+200B``.
 
-    Each once, in order. Those that are part of a spelling are left out: joiners and selectors in
-    emoji, the tags of the flags of England, Scotland and Wales, joiners in scripts that need them.
+    Each is in the result once, in order. Characters that are part of a spelling do not count:
+    joiners and selectors in emoji, the tags of the flags of England, Scotland and Wales, joiners in
+    scripts that need them.
     """
     if text.isascii() or not _ANY_UNSEEN.search(text):
         return ()
@@ -178,25 +180,25 @@ def _code_points(characters: Iterable[str]) -> tuple[str, ...]:
 
 def equal_start(before: Sequence[object], after: Sequence[object]) -> int:
     """Return how many characters, or items, two sequences have in common at their beginning."""
-    least = min(len(before), len(after))
-    if before[:least] == after[:least]:
-        return least
-    same, end = 0, least
-    while end - same > 1:
-        middle = (same + end) // 2
-        if before[same:middle] == after[same:middle]:
-            same = middle
+    shorter = min(len(before), len(after))
+    if before[:shorter] == after[:shorter]:
+        return shorter
+    equal, end = 0, shorter
+    while end - equal > 1:
+        middle = (equal + end) // 2
+        if before[equal:middle] == after[equal:middle]:
+            equal = middle
         else:
             end = middle
-    return same
+    return equal
 
 
 # Texts that fit the width of a terminal.
 
 
 def terminal_width() -> int | None:
-    """Return the columns of the terminal that standard output is, ``None`` if it is none."""
-    stdout: TextIO | None = sys.stdout  # A closed output is None.
+    """Return the columns of standard output, ``None`` if it is not a terminal."""
+    stdout: TextIO | None = sys.stdout  # ``None`` in a program without a console
     try:
         is_terminal = stdout is not None and stdout.isatty()
     except (ValueError, AttributeError):
@@ -207,7 +209,7 @@ def terminal_width() -> int | None:
 
 
 def columns(text: str) -> int:
-    """Return the columns of a text on one line: two for a wide character, none for an accent."""
+    """Return the columns of a text on one line: 2 for a wide character, 0 for an accent."""
     if text.isascii():
         return len(text)
     return sum(map(_columns, text))
@@ -220,7 +222,7 @@ def _columns(character: str) -> int:
 
 
 def cut_to(text: str, width: int) -> str:
-    """Return a text of at most ``width`` columns, with an ellipsis where it is cut."""
+    """Return a text cut to at most ``width`` columns, with an ellipsis at its end if it was cut."""
     if columns(text) <= width:
         return text
     if width < 1:
@@ -230,7 +232,7 @@ def cut_to(text: str, width: int) -> str:
 
 
 def file_columns(sources: Iterable[str]) -> int:
-    """Return the columns that any of the sources needs without its folders; 0 without sources."""
+    """Return the columns that the longest source needs without its folders; 0 without sources."""
     longest = max((columns(re.split(r"[/\\]", source)[-1]) for source in sources), default=0)
     return longest + len("…/") if longest else 0
 
@@ -238,8 +240,8 @@ def file_columns(sources: Iterable[str]) -> int:
 def fitted_source(source: str, width: int) -> str:
     """Return a ``file:line`` of at most ``width`` columns.
 
-    A file in the current folder is relative to it. The path is cut from its left; if its last name
-    has no room, nothing is returned.
+    The path of a file in the current folder is relative to this folder. The path is cut from its
+    left; the result is empty if the file name does not fit.
     """
     source = source.removeprefix(os.path.join(os.getcwd(), ""))
     while columns(source) > width:

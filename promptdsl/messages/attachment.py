@@ -1,6 +1,7 @@
-"""Attachments given as bytes, base64 text, URL, path or file id; URLs are never fetched.
+"""Attachments from bytes, base64 text, a URL, a path or a file id; URLs are never fetched.
 
-The size of a picture comes first: it is read from its header alone.
+The file begins with the size of a picture, which is read from its header. Then come the functions
+``of_...``, which make the sources of attachments.
 """
 
 import base64
@@ -24,21 +25,22 @@ from promptdsl.messages.media_type import (
     type_of_file,
 )
 
-# The size of a picture in pixels, from its header alone: nothing is decompressed.
+# The size of a picture in pixels, from its header: nothing is decompressed.
 
 Size: TypeAlias = tuple[int, int]
 
 LONGEST_HEADER = 1024 * 1024
-"""The most bytes, or base64 characters, that are read for a header; a multiple of four."""
+"""The maximum of bytes, or base64 characters, that are read for a header; a multiple of four."""
 
 MOST_SEGMENTS = 1_000
-"""The largest number of segments of a JPEG to skip; profiles and thumbnails take some dozens."""
+"""The maximum of segments of a JPEG that are skipped; profiles and thumbnails have some dozens."""
 
 
 def image_size(data: bytes) -> Size | None:
     """Return width and height in pixels, as stored: a rotation in EXIF is not applied.
 
-    ``None`` for other formats than PNG, JPEG, GIF, WebP and BMP, and for data cut off before it.
+    ``None`` for other formats than PNG, JPEG, GIF, WebP and BMP, and for data that ends before the
+    size.
     """
     read = _READERS.get(sniff(data) or "")
     try:
@@ -49,7 +51,7 @@ def image_size(data: bytes) -> Size | None:
 
 
 def size_of(source: MediaSource) -> Size | None:
-    """Return the pixels of a picture in base64, ``None`` where they are not known."""
+    """Return the width and height of a picture in base64, in pixels; ``None`` if unknown."""
     if source.kind != "base64":
         return None
     try:
@@ -78,20 +80,20 @@ def _bmp(data: bytes) -> Size | None:
 
 
 def _webp(data: bytes) -> Size | None:
-    """RFC 9649: the first chunk is lossy, lossless or extended, each with a size of its own."""
+    """RFC 9649: the first chunk is lossy, lossless or extended; each has the size elsewhere."""
     match data[12:16]:
         case b"VP8 ":
             # RFC 6386, 9.1: a key frame begins with its start code; the upper bits are a scale.
             start, width, height = struct.unpack_from("<3sHH", data, 23)
             return (width & 0x3FFF, height & 0x3FFF) if start == b"\x9d\x01\x2a" else None
         case b"VP8L":
-            # 3.4: a signature byte, then 14 bits for each side, less one.
+            # 3.4: a signature byte, then 14 bits for each side, minus one.
             signature, bits = struct.unpack_from("<BI", data, 20)
             return ((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1) if signature == 0x2F else None
         case b"VP8X":
-            # 2.7: 24 bits for each side of the canvas, less one.
-            width, rest, height, more = struct.unpack_from("<HBHB", data, 24)
-            return (rest << 16 | width) + 1, (more << 16 | height) + 1
+            # 2.7: 24 bits for each side of the canvas, minus one.
+            width, width_rest, height, height_rest = struct.unpack_from("<HBHB", data, 24)
+            return (width_rest << 16 | width) + 1, (height_rest << 16 | height) + 1
         case _:
             return None
 
@@ -106,7 +108,7 @@ def _jpeg(data: bytes) -> Size | None:
         if code in _JPEG_FRAMES:
             height, width = struct.unpack_from(">HH", data, offset + 5)
             return width, height
-        # A marker may have a fill byte before it; one without a segment has no length.
+        # A fill byte may be before a marker; a marker without a segment has no length.
         offset += 1 if code == 0xFF else 2 if code in _JPEG_BARE else 2 + length
     return None
 
@@ -124,10 +126,10 @@ _READERS: Mapping[str, Callable[[bytes], Size | None]] = {
 }
 
 
-# Attachments given as bytes, base64 text, URL, path or file id; URLs are never fetched.
+# The sources of attachments.
 
 MAX_BYTES = 32 * 1024 * 1024
-"""The largest attachment in bytes: that is the largest request of any provider (Anthropic)."""
+"""The maximum size of an attachment in bytes: the largest request of any provider (Anthropic)."""
 
 SCHEMES = ("http://", "https://", "data:", "gs://", "s3://")
 
@@ -140,7 +142,7 @@ _WHITE_SPACE = b" \t\n\v\f\r"
 def of_bytes(
     data: bytes, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment given as bytes; raise :class:`MediaError` for bad ones."""
+    """Return the source of an attachment from its bytes; :class:`MediaError` for bad bytes."""
     if not data:
         raise MediaError("the attachment is empty", fix="give its bytes")
     _check_size(len(data))
@@ -158,13 +160,16 @@ def _check_size(size: int) -> None:
 def of_base64(
     text: str | bytes, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment given as base64 text; white space in it is skipped."""
+    """Return the source of an attachment from base64 text; white space in it is ignored.
+
+    Raises :class:`MediaError` for a text that is not base64, and for bad bytes.
+    """
     try:
         encoded = text if isinstance(text, bytes) else text.encode("ascii")
-        bare = encoded.translate(None, _WHITE_SPACE)
+        compact = encoded.translate(None, _WHITE_SPACE)
         # Before decoding: the limit prevents a large decoded copy.
-        _check_size(len(bare) * 3 // 4 - bare[-2:].count(b"="))
-        data = base64.b64decode(bare, validate=True)
+        _check_size(len(compact) * 3 // 4 - compact[-2:].count(b"="))
+        data = base64.b64decode(compact, validate=True)
     except MediaError:
         raise
     except ValueError as error:
@@ -177,13 +182,13 @@ def of_base64(
 
 
 def check_url(url: str) -> str:
-    """Return an address of a scheme that providers fetch, else raise :class:`MediaError`."""
+    """Return an address with a scheme that providers fetch; :class:`MediaError` for others."""
     if URL.match(url):
         return url
     scheme = next((scheme for scheme in SCHEMES if url[:8].lower().startswith(scheme)), None)
     if scheme is None:
         raise MediaError(
-            f"{url[:60]!r} is not an address a provider fetches",
+            f"{url[:60]!r} is not an address that a provider fetches",
             fix=f"begin it with one of {', '.join(SCHEMES)}; use from_path() for a file",
         )
     raise MediaError(
@@ -196,7 +201,7 @@ def of_url(
     url: str, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
     """Return the source of an attachment at an address; a ``data:`` address has its bytes."""
-    # Most addresses are of the web, without a declared type.
+    # Most addresses are of the web, and have no declared type.
     if media_type is None and url.startswith("http") and URL.match(url):
         return MediaSource("url", url)
     scheme = check_url(url)[:5].lower()
@@ -220,16 +225,16 @@ def of_url(
 def of_file_id(
     id: str, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment that was uploaded to the provider before."""
+    """Return the source of an attachment that is already uploaded to the provider."""
     if not id or id.isspace():
-        raise MediaError("the file id is empty", fix="give the id the provider's upload returned")
+        raise MediaError("the file id is empty", fix="write the id that the upload returned")
     return _source("file_id", id, media_type, kind)
 
 
 def of_path(
     path: str, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment in a file, read when the prompt is rendered."""
+    """Return the source of an attachment in a file, which is read when the prompt is rendered."""
     if not path:
         raise MediaError("the path is empty", fix="give the path of a file")
     return _source("path", path, media_type, kind)
@@ -248,7 +253,7 @@ def read_path(
 ) -> MediaSource:
     """Return the source with the bytes of its file instead of the path.
 
-    A path that came in data is read only under one of ``roots``, with links resolved.
+    A path that comes from data must be in one of the folders ``roots`` after links are resolved.
     """
     allowed = roots if source.from_data else None
     data = read_file(source.value, limit=MAX_BYTES, roots=allowed)
@@ -256,9 +261,9 @@ def read_path(
 
 
 def of_file(source: MediaSource, data: bytes, kind: MediaKind | None) -> MediaSource:
-    """Return the source with the bytes that its path or its address leads to.
+    """Return the source with the bytes of the file at its path or its address.
 
-    Where no type is declared, the extension decides for a text or an office document.
+    Without a declared type, the extension decides the type of a text or an office document.
     """
     media_type = source.media_type or type_of_file(data, source.value, kind)
     return of_bytes(data, media_type, kind=kind)

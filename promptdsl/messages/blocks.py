@@ -1,6 +1,7 @@
 """The types of content blocks: frozen values, independent of trees and providers.
 
-In this order: the keys of blocks in dictionaries, the blocks, and their short descriptions.
+The file has, in this order, the keys of blocks in dictionaries, the blocks, and their short
+descriptions. Read ``AnyBlock`` and ``TextBlock`` first.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from promptdsl.messages.media_type import MEDIA_KINDS, SHORTHANDS, MediaSource, 
 # The keys of blocks in dictionaries, and the function that writes a block as a dictionary.
 
 KEYS: Mapping[str, Mapping[str, str]] = {"state_change": {"old": "from", "new": "to"}}
-"""By type of block, the fields that have another name in dictionaries."""
+"""By type of block, the keys in dictionaries of fields that have another name there."""
 
 ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "tool_use": {"id": ("toolUseId",), "arguments": ("input",)},
@@ -31,27 +32,27 @@ ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any: see below
-    """Return the fields of a class of blocks; checkers do not see that attrs made the class."""
+    """Return the fields of a class of blocks; type checkers do not see that attrs made it."""
     fields: tuple[attrs.Attribute[object], ...] = attrs.fields(block_class)
     return fields
 
 
 def refuse_own_keys(kind: str, fields: Collection[str], extra: JsonObject) -> None:
-    """Raise :class:`DataError` for a key in ``extra`` that the type of block has itself."""
+    """Raise :class:`DataError` for a key in ``extra`` that the type of block has as a field."""
     names = KEYS.get(kind, {})
-    known = {"type", *(names.get(field) or field for field in fields if field != "extra")}
-    known = known.union(*ALIASES.get(kind, {}).values())
+    own_keys = {"type", *(names.get(field) or field for field in fields if field != "extra")}
+    own_keys = own_keys.union(*ALIASES.get(kind, {}).values())
     if kind in MEDIA_KINDS:
-        known = known.union(SHORTHANDS)
+        own_keys = own_keys.union(SHORTHANDS)
         # The extra may have a ``source`` with keys that no source has.
         source = extra.get("source")
         if isinstance(source, Mapping) and source and source.keys().isdisjoint(SHORTHANDS):
-            known.discard("source")
+            own_keys.discard("source")
     for key in extra:
-        if key in known:
+        if key in own_keys:
             raise DataError(
                 f"{key!r} cannot be in the 'extra' of a {kind!r} block",
-                fix="extra is for keys that the block does not have itself",
+                fix="write it as a field of the block: extra is for other keys",
             )
 
 
@@ -65,22 +66,25 @@ def has_origin(entries: Mapping[str, object]) -> bool:
     )
 
 
-def is_ambiguous(data: JsonValue, known: Collection[str]) -> bool:
-    """Return whether the dictionary of an unknown block is read as a known one, or refused."""
+def is_ambiguous(data: JsonValue, types: Collection[str]) -> bool:
+    """Return whether the dictionary of an unknown block would be read as another block, or refused.
+
+    ``types`` are the types of blocks.
+    """
     while isinstance(data, Mapping):
         kind = data.get("type")
         if has_origin(data):
             return True
         if kind != "unknown" or len(data) != 2:
-            return kind in known if isinstance(kind, str) else True
+            return kind in types if isinstance(kind, str) else True
         data = data.get("data")
     return False
 
 
-def written(
+def entries_of(
     block: Any,
 ) -> Iterator[tuple[str, object]]:  # Any: a block; see blocks.py
-    """Yield the entries of a block's dictionary, without the fields at their defaults."""
+    """Yield the keys and values of a block's dictionary, without the fields at their defaults."""
     names, extra = KEYS.get(block.type, {}), thawed(block.extra)
     yield "type", block.type
     for field in fields_of(type(block)):
@@ -88,7 +92,7 @@ def written(
         if field.name == "extra" or (field.default is not attrs.NOTHING and value == field.default):
             continue
         if field.name == "arguments":
-            # The input as a mapping, and its text where writing the mapping gives another text.
+            # The input as a mapping, and its text if the mapping would be written as another text.
             mapping = block.input
             if mapping is not None:
                 yield "input", mapping
@@ -103,15 +107,15 @@ def written(
     yield from extra.items()
 
 
-# The types of content blocks: frozen values, independent of trees and providers.
+# The types of content blocks.
 #
 # The fields of a block are checked, and copied so that nobody can change them. ``_checks`` has the
-# check of each field; ``checks()`` adds that of ``extra``. The checks are in ``field_checks.py``:
-# of an event, ``f.word`` takes a string or a number, ``f.event_value`` also takes a date or a
-# ``Decimal``, and ``f.event_mapping`` a mapping of such values.
+# check of each field; ``checks()`` adds the check of ``extra``. The checks are in
+# ``field_checks.py``. For the fields of an event, ``f.word`` accepts a string or a number,
+# ``f.event_value`` also a date or a ``Decimal``, and ``f.event_mapping`` a mapping of these values.
 #
 # ``extra`` are keys of a provider that this version does not know. A mapping has no hash, so fields
-# with mappings or any other data are left out of the hash of a block (``hash=False``); they still
+# with mappings or any other data are not part of the hash of a block (``hash=False``). They still
 # count when blocks are compared.
 #
 # A new type is a class here and a member of ``DataBlock`` or ``Block``; ``docs/design.md`` lists
@@ -124,7 +128,7 @@ class AnyBlock:
     """The base of all blocks: a type, checked fields, and ``to_dict()``."""
 
     __slots__ = ()
-    type: ClassVar[Any]  # Any: each block has a literal of its own
+    type: ClassVar[Any]  # Any: each block has its own literal
     _checks: ClassVar[Mapping[str, Check]]
 
     def __attrs_post_init__(self) -> None:
@@ -135,26 +139,26 @@ class AnyBlock:
                 # Most optional fields have their default, most other fields are strings.
                 if value is default or (check is f.string and type(value) is str):
                     continue
-                kept = check(value, name)
-                # A check returns another object if it has made a copy, which replaces the value.
-                if kept is not value:
-                    _set(self, name, kept)
-                # Two fields also concern the other fields of the block.
-                if name == "extra" and kept is not EMPTY:
+                checked = check(value, name)
+                # A check that made a copy returns another object, which replaces the value.
+                if checked is not value:
+                    _set(self, name, checked)
+                # Two fields depend on the other fields of the block, or change one of them.
+                if name == "extra" and checked is not EMPTY:
                     refuse_own_keys(self.type, self._checks, getattr(self, name))
                 elif name == "error_type":
-                    # A result with the type of an error is the result of a failed call.
+                    # A result with a type of error is the result of a failed call.
                     _set(self, "is_error", True)
         except DataError as error:
             end_traceback(error)
             raise
 
     def to_dict(self) -> JsonDict:
-        """Return the block as plain data; unknown keys that it was read with come last.
+        """Return the block as plain data, without fields that have their default.
 
-        A field with its default is left out.
+        At the end are unknown keys that were read with the block.
         """
-        return dict(written(self))
+        return dict(entries_of(self))
 
 
 _CheckedField: TypeAlias = tuple[str, Check, object]
@@ -174,7 +178,7 @@ def _note_fields(block_class: type[AnyBlock]) -> tuple[_CheckedField, ...]:
 
 @attrs.frozen
 class TextBlock(AnyBlock):
-    """Text, sent unchanged. ``cache`` sets a cache mark: providers cache what is before it.
+    """Text, sent unchanged. ``cache`` sets a cache mark: providers cache what is before the mark.
 
     >>> from promptdsl import TextBlock
     >>> TextBlock("Be brief.", cache="1h").to_dict()
@@ -216,14 +220,14 @@ class _MediaBlock(AnyBlock):
 
     @property
     def media_type(self) -> str | None:
-        """The media type of the source, else the one that its extension shows."""
+        """The media type of the source, else the media type that its extension shows."""
         if self.source.media_type is not None or self.source.kind in ("base64", "file_id"):
             return self.source.media_type
         return type_by_extension(self.source.value)
 
     @property
     def pixels(self) -> tuple[int, int] | None:
-        """The width and height of a picture in base64, ``None`` where they are not known.
+        """The width and height of a picture in base64, in pixels; ``None`` if they are not known.
 
         >>> from promptdsl import ImageBlock, MediaSource
         >>> ImageBlock(MediaSource("base64", "R0lGODlhAwAFAAAAACw=", "image/gif")).pixels
@@ -234,8 +238,8 @@ class _MediaBlock(AnyBlock):
         return size_of(self.source)
 
 
-# The four classes of attachments add no field, so they need no ``@attrs.frozen`` of their own: they
-# inherit it from ``_MediaBlock``. Blocks of two classes are never equal.
+# The four classes of attachments add no field, so they inherit ``@attrs.frozen`` from
+# ``_MediaBlock``. Blocks of two classes are never equal.
 
 
 class ImageBlock(_MediaBlock):
@@ -295,8 +299,8 @@ def _as_arguments(value: str | Mapping[str, object]) -> str:
 class ToolUseBlock(AnyBlock):
     """A call of a tool by the model.
 
-    ``arguments`` is the JSON text of the input, unchanged: it need not be valid JSON. For a mapping
-    it is the text of the mapping.
+    ``arguments`` is the JSON text of the input as the model wrote it, which need not be valid JSON.
+    You may also pass a mapping: ``arguments`` is then its JSON text.
 
     >>> from promptdsl import ToolUseBlock
     >>> ToolUseBlock("call_1", "find", '{"query": "tea"}').input
@@ -313,7 +317,7 @@ class ToolUseBlock(AnyBlock):
 
     @property
     def input(self) -> JsonDict | None:
-        """The input as a fresh mapping; ``None`` when ``arguments`` is not a strict JSON object."""
+        """The input as a new mapping; ``None`` if ``arguments`` is not a strict JSON object."""
         value = read_json(self.arguments)
         return value if isinstance(value, dict) else None
 
@@ -321,7 +325,7 @@ class ToolUseBlock(AnyBlock):
 def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
     """Return a string as a tuple of its block; any other value is unchanged and checked later.
 
-    From this converter, type checkers know what may be passed as ``content``. The check
+    This converter tells type checkers what may be passed as ``content``. The check
     ``_result_content`` runs after it, and makes a tuple of every other value.
     """
     if not isinstance(value, str):
@@ -330,23 +334,23 @@ def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
 
 
 def _result_content(value: object, key: str) -> tuple[object, ...]:
-    """Return the blocks of a result; raises :class:`DataError` for other values.
+    """Return the blocks of a result; raise :class:`DataError` for other values.
 
-    A result may contain a result, but not one that contains another result. Messages are kept that
-    way; no provider takes a result in a result, so it is a loss.
+    A result may contain a result, but that may not contain another result. Recorded messages may
+    have such blocks; no provider accepts a result in a result, so it is a loss.
     """
     blocks = tuple(value) if is_list(value) else (value,)
-    for number, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         if isinstance(block, ToolResultBlock) and any(
             isinstance(inner, ToolResultBlock) for inner in block.content
         ):
             raise DataError(
                 f"{key!r} of a 'tool_result' block contains a result with another result in it",
-                fix="a result may contain a result, but not one that contains another",
+                fix="write the content of the innermost result instead of that result",
             )
         if not isinstance(block, AnyBlock):
             raise DataError(
-                f"{key}[{number}] is a block, not {f.kind_of(block)}",
+                f"{key}[{index}] is a block, not {f.kind_of(block)}",
                 fix="block_from_dict() takes strings and dictionaries",
             )
     return blocks
@@ -354,7 +358,7 @@ def _result_content(value: object, key: str) -> tuple[object, ...]:
 
 @attrs.frozen
 class ToolResultBlock(AnyBlock):
-    """The result of one tool call, the only type of block in ``tool`` messages.
+    """The result of a tool call. ``tool`` messages have only blocks of this type.
 
     ``content`` may be a string, a block, or a list of blocks. With an ``error_type``, ``is_error``
     is always true.
@@ -384,7 +388,7 @@ class ToolResultBlock(AnyBlock):
 
 @attrs.frozen
 class ReasoningBlock(AnyBlock):
-    """The reasoning of a model; sent only to the provider it came from, byte for byte.
+    """The reasoning of a model, which is sent only to its own provider, byte for byte.
 
     >>> from promptdsl import ReasoningBlock
     >>> ReasoningBlock("They want tea.", signature="c2ln", origin="anthropic").text
@@ -443,7 +447,7 @@ class StateChangeBlock(AnyBlock):
         details=f.event_mapping,
     )
     key: str
-    # ``None`` is a value that the application may have had, so ``ABSENT`` stands for no value.
+    # ``None`` is a value that the application may have had, so ``ABSENT`` means no value.
     old: object = attrs.field(default=ABSENT, hash=False)
     new: object = attrs.field(default=ABSENT, hash=False)
     trigger: object = attrs.field(default=None, hash=False)
@@ -501,9 +505,10 @@ class CodeBlock(AnyBlock):
 
 @attrs.frozen
 class UnknownBlock(AnyBlock):
-    """A block of a type or shape that this version does not know, kept unchanged.
+    """A block of a type or shape that this version does not know; its data stays unchanged.
 
-    ``origin`` is the provider it was read from; it is sent only to that provider, unchanged.
+    ``origin`` is the provider that the block was read from. The block is sent only to this
+    provider, unchanged.
 
     >>> from promptdsl import block_from_dict
     >>> block_from_dict({"type": "hologram", "size": 3}).to_dict()
@@ -511,7 +516,7 @@ class UnknownBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["unknown"]] = "unknown"
-    # Without ``checks()``, as the block has no ``extra``: all its keys are in ``data``.
+    # Without ``checks()``, because the block has no ``extra``: all its keys are in ``data``.
     _checks: ClassVar[Mapping[str, Check]] = {"data": f.json_mapping, "origin": f.optional_string}
     data: JsonObject = attrs.field(hash=False)
     origin: str | None = None
@@ -528,10 +533,10 @@ class UnknownBlock(AnyBlock):
         return next(objects, next(iter(self.data), self.type))
 
     def to_dict(self) -> JsonDict:
-        """Return the dictionary it was read from.
+        """Return the dictionary that the block was read from.
 
-        If the block has an origin, or its dictionary would be read as a known block, the dictionary
-        is the ``data`` in a dictionary of the type ``unknown``.
+        Two kinds of block return a dictionary of the type ``unknown`` instead, with that dictionary
+        as its ``data``: a block with an origin, and a block that would be read as another block.
         """
         data: JsonDict = thawed(self.data)
         if self.origin is not None:
@@ -542,7 +547,7 @@ class UnknownBlock(AnyBlock):
 EventBlock: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
 MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
 DataBlock: TypeAlias = JsonBlock | CodeBlock
-"""The blocks that become text before they are sent, as no provider accepts them."""
+"""The blocks that become text before they are sent, because no provider accepts them."""
 Block: TypeAlias = (
     TextBlock
     | MediaBlock
@@ -563,14 +568,14 @@ CLASSES: Mapping[str, type[AnyBlock]] = {
 # Short descriptions of blocks for outlines and views of a request, and the text of data.
 
 LONGEST = 60
-"""The most characters of a title or a type in a description."""
+"""The maximum number of characters of a title or a type in a description."""
 
 
 def described(block: Block, *, tools: Mapping[str, str] | None = None) -> str:
     """Return a block in words, such as ``call look (call_1)``.
 
-    With ``tools``, the names of tools by the ids of their calls, the description has no ids. The
-    blocks in a result are not described.
+    ``tools`` has the names of tools by the ids of their calls; with it, the description has no ids.
+    It says nothing about the blocks in a result.
     """
     from promptdsl.messages.attachment import size_of  # it opens files
 
@@ -595,7 +600,7 @@ def described(block: Block, *, tools: Mapping[str, str] | None = None) -> str:
 
 
 def shown_text(block: Block) -> str:
-    """Return the text that a view shows of a block: of an attachment its address or its size."""
+    """Return the text that a view shows for a block; for an attachment, its address or its size."""
     match block:
         case TextBlock() | ReasoningBlock():
             return block.text
@@ -620,7 +625,7 @@ def _shortened(text: str) -> str:
 
 
 def default_text(block: DataBlock) -> str:
-    """Return the text of a block that becomes text, the same in every format of a prompt."""
+    """Return the text of a block of data; it is the same in every format of a prompt."""
     match block:
         case JsonBlock(value):
             return json_text(value)

@@ -1,4 +1,4 @@
-"""The roles of messages, their details and origins, and the checks of both."""
+"""The roles and kinds of messages, their details and origins, and the checks of these."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -14,7 +14,7 @@ from promptdsl.foundation.source import Position, Source, looked_up
 from promptdsl.messages.blocks import Block, ToolResultBlock
 from promptdsl.messages.field_checks import kind_of, mapping, optional_string, string
 
-# The roles of messages, and their kinds, which say where a message comes from.
+# Roles, and kinds, which say where a message comes from.
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "event", "ephemeral"]
 
@@ -25,15 +25,20 @@ Kind: TypeAlias = Literal[
 ]
 """Where a message comes from.
 
-``written`` is a turn in code, ``recorded`` a recorded message, ``recorded_system`` a recorded
-system message after the beginning of the conversation. ``summary`` is the summary of a transcript,
-``event`` an event, ``request`` a grounding, which is in this request only. ``mixed`` and
-``trailed`` are turns of the conversation that are merged with a grounding before or after them."""
+- ``written``: a turn in code.
+- ``recorded``: a recorded message.
+- ``recorded_system``: a recorded system message after the beginning of the conversation.
+- ``summary``: the summary of a transcript.
+- ``event``: an event.
+- ``request``: a grounding, which is only in this request.
+- ``mixed``: a turn of the conversation that is merged with a grounding before it.
+- ``trailed``: a turn of the conversation that is merged with a grounding after it.
+"""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "summary", "mixed", "trailed")
-"""The kinds of which at least a part belongs to the conversation."""
+"""The kinds of messages that belong to the conversation, completely or in part."""
 
 SPOKEN_KINDS: frozenset[Kind] = frozenset({*CONVERSATION, "recorded_system"})
 """The kinds that belong to the conversation: neither events nor groundings."""
@@ -42,13 +47,13 @@ RECORDED_KINDS: frozenset[Kind] = frozenset({"recorded", "recorded_system"})
 """The kinds of messages that are sent as they were recorded."""
 
 LEADING: tuple[Kind, ...] = ("written", "recorded")
-"""The kinds of system messages that are joined with the first one."""
+"""The kinds of system messages that are joined with the first system message."""
 
 FLEETING: tuple[Kind, ...] = ("request", "mixed", "trailed")
-"""The kinds of which at least a part is not in the next request."""
+"""The kinds of messages that are not in the next request, completely or in part."""
 
 
-# The details of a message, such as its id, and its origins: the turns that it was made of.
+# The details of a message, such as its id, and its origins: the turns that became the message.
 
 
 def _frozen_output(value: object) -> object:
@@ -75,27 +80,28 @@ NO_DETAILS = Details()
 
 @lru_cache(maxsize=512)
 def named(name: str) -> Details:
-    """Return the details of a message that has a name and nothing else."""
+    """Return the details of a message that has only a name."""
     return Details(name=name)
 
 
 JOINED = "joined_turns"
-"""The key in the metadata of a recorded answer that was several turns: how many they were."""
+"""The key, in the metadata of a recorded answer that was several turns, for their number."""
 DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))
 
 RawOrigin: TypeAlias = tuple[str, int, Position | Source | None, Details, tuple[str, ...]]
-"""An :class:`Origin` before its line is looked up. Its address is a name and a number, which is
-written in brackets; -1 means no number."""
+"""An :class:`Origin` before its line is looked up.
+
+Its address is a name and an index, which is written in brackets; -1 means no index."""
 
 
 @attrs.frozen
 class Origin:
-    """One of the turns that a message was made of: its address in the prompt, and its line.
+    """One of the turns that became a message: its address in the prompt, and its line.
 
     ``id``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``, ``finish_reason``,
-    ``raw_finish_reason`` and ``extra`` are those of the turn; a message made of several turns has
-    them only here.
-    ``components`` are the names of the components around it, the outermost first.
+    ``raw_finish_reason`` and ``extra`` are those of the turn. For a message made of several turns,
+    only its origins have them. ``components`` are the names of the components that contain the
+    turn, the outermost first.
 
     >>> from promptdsl import Timeline, User, render
     >>> (origin,) = render(Timeline(User("Hi.", id="first"))).messages[0].sources
@@ -118,15 +124,15 @@ class Origin:
 
 def origin_of(raw: RawOrigin) -> Origin:
     """Return an origin with its address and its line."""
-    head, number, at, details, components = raw
-    address = head if number < 0 else f"{head}[{number}]"
+    head, index, at, details, components = raw
+    address = head if index < 0 else f"{head}[{index}]"
     notes = {key: getattr(details, key) for key in DETAIL_KEYS - {"name"}}
     if details.structured_output is ABSENT:
         notes["structured_output"] = None
     return Origin(address, looked_up(at), components=components, **notes)
 
 
-# Checks of the keys and details that are given for a message.
+# Checks of the keys and details of a message.
 
 KEYS = frozenset({"role", "content", "kind", "files", *DETAIL_KEYS})
 
@@ -150,34 +156,34 @@ def checked_details(details: Mapping[str, object]) -> Details:
     )
 
 
-def _notes_leaf(item: object, around: Around, key: object) -> object:
-    # Metadata is JSON, and dates, times, ``Decimal`` and the like.
-    return item if is_rare(item) else json_leaf(item, around, key)
+def _notes_leaf(item: object, enclosing: Around, key: object) -> object:
+    # Metadata may have JSON values, and dates, times, ``Decimal`` and the like.
+    return item if is_rare(item) else json_leaf(item, enclosing, key)
 
 
 def _tags(value: object) -> tuple[str, ...]:
     tags = () if value is None else value
     if not is_list(tags):
         raise DataError(f"'tags' is a list of strings, not {kind_of(value)}")
-    return tuple(string(tag, f"tags[{number}]") for number, tag in enumerate(tags))
+    return tuple(string(tag, f"tags[{index}]") for index, tag in enumerate(tags))
 
 
-_MEANT = {
+_USUAL_ROLES = {
     **dict.fromkeys(("human", "customer", "person"), "user"),
     **dict.fromkeys(("ai", "bot", "model", "llm", "agent"), "assistant"),
     **dict.fromkeys(("function", "tool_result"), "tool"),
 }
-"""The role that is meant, by its name in other libraries."""
+"""The role of this library, by its name in other libraries."""
 
 
 def checked_role(role: object) -> Role:
-    """Return a role; :class:`DataError` for an unknown one."""
+    """Return a role; :class:`DataError` for an unknown role."""
     if is_mapping(role):
         fix = "write Message.from_dict(data) for the dictionary of a message"
         raise DataError(f"'role' is a string, not {kind_of(role)}", fix=fix)
     name = string(role, "role")
     if name not in ROLES:
-        meant = _MEANT.get(name.lower())
+        meant = _USUAL_ROLES.get(name.lower())
         fix = f"did you mean {meant!r}?" if meant else nearest(name[:60], ROLES)
         raise DataError(f"unknown role {name[:60]!r}", fix=fix)
     return ROLES[ROLES.index(name)]
@@ -194,19 +200,19 @@ def check_results(blocks: Iterable[Block]) -> None:
             )
 
 
-def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> None:
+def refuse_unknown_keys(data: Mapping[str, object], keys: frozenset[str]) -> None:
     """Raise :class:`DataError` for a key that no message has."""
     for key in data:
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise DataError(f"a key of a message is a string, not {type(key).__name__}")
-        if key not in known:
+        if key not in keys:
             other = "did you mean 'content'?" if key == "text" else ""
             fix = foreign_format(data) or other or nearest(key[:60], KEYS)
             raise DataError(f"unknown key {key[:60]!r} in a message", fix=fix)
 
 
 def foreign_format(data: Mapping[str, object]) -> str:
-    """Return the advice for a message or reply of a provider, if one of its keys shows it."""
+    """Return the advice for a message or reply of a provider, which its keys show; else ``""``."""
     from promptdsl.foundation.remedies import REPLY, is_reply
 
     if is_reply(data):
@@ -220,4 +226,4 @@ READERS = {
     "call_id": "from_openai_responses",
     "parts": "from_gemini",
 }
-"""By key of a provider's messages, the constructor of :class:`History` that reads them."""
+"""By key of a provider's message, the constructor of :class:`History` that reads such messages."""

@@ -1,6 +1,7 @@
 """Checks of the fields of blocks and messages.
 
-Each check returns the value that is kept, or raises :class:`DataError` with the key.
+Each check returns the value that the block or message has, or raises :class:`DataError` with the
+key of the field.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +32,7 @@ ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 def checks(**by_field: Check) -> Mapping[str, Check]:
     """Return the check of each field, in the order of the fields.
 
-    The last one is that of ``extra``, which almost every block has.
+    The last check is that of ``extra``, a field of almost every block.
     """
     return {**by_field, "extra": json_mapping}
 
@@ -73,25 +74,27 @@ def mapping(value: object, key: str) -> Mapping[str, object]:
 
 def word(value: object, key: str) -> object:
     """Return a string or a number."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    # It is part of an event, so a number may be infinite or NaN, which ``json_value`` refuses.
-    return plain(value, key, _event_leaf) if number else string(value, key)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # A word is part of an event: its number may be infinite or NaN, which ``json_value`` refuses.
+    return plain(value, key, _event_leaf) if is_number else string(value, key)
 
 
 def flag(value: object, key: str) -> bool:
     """Return a boolean."""
     if not isinstance(value, bool):
-        shown = repr(exact(value)) if isinstance(value, str) and len(value) < 60 else kind_of(value)
-        raise DataError(f"{key!r} is true or false, not {shown}", fix="write True or False")
+        actual = (
+            repr(exact(value)) if isinstance(value, str) and len(value) < 60 else kind_of(value)
+        )
+        raise DataError(f"{key!r} is true or false, not {actual}", fix="write True or False")
     return value
 
 
-def one_of(known: tuple[S, ...], value: object, key: str) -> S:
-    """Return one of the known strings."""
+def one_of(choices: tuple[S, ...], value: object, key: str) -> S:
+    """Return one of the ``choices``."""
     text = string(value, key)
-    if text not in known:
-        raise DataError(f"unknown {key} {text[:60]!r}", fix=nearest(text[:60], known))
-    return known[known.index(text)]  # equal to ``text``, and of the type of the known strings
+    if text not in choices:
+        raise DataError(f"unknown {key} {text[:60]!r}", fix=nearest(text[:60], choices))
+    return choices[choices.index(text)]  # equal to ``text``, and of the type of the choices
 
 
 def cache(value: object, key: str) -> str | None:
@@ -138,14 +141,14 @@ def event_mapping(value: object, key: str) -> Mapping[str, object]:
     return copy
 
 
-def _event_leaf(item: object, around: Around, key: object) -> object:
-    """Return a value in an event; :class:`DataError` names one that no event may have.
+def _event_leaf(item: object, enclosing: Around, key: object) -> object:
+    """Return a value in an event; :class:`DataError` for a value that no event may have.
 
-    An event may have values that JSON has not: infinite numbers and NaN, and the values that
+    An event may have values that JSON does not have: infinite numbers, NaN, and the values that
     :func:`event_value` lists.
     """
     # Most values are of these types: for them ``is_rare`` and its imports are not needed.
     common = item is None or isinstance(item, str | int)
     if isinstance(item, float) or (not common and is_rare(item)):
         return item
-    return json_leaf(item, around, key)
+    return json_leaf(item, enclosing, key)

@@ -1,4 +1,4 @@
-"""The sources of attachments, and their media type: declared, or recognized by the first bytes."""
+"""The sources of attachments, and their media types: declared, or recognized by the first bytes."""
 
 import os
 import re
@@ -26,8 +26,8 @@ class MediaSource:
     """The source of an attachment: its bytes, or where they are.
 
     ``value`` is the base64 text, the address, the path or the file id, depending on ``kind``.
-    ``from_data`` is true for a path that came in data, not in code; such a path is read only under
-    a declared media root.
+    ``from_data`` is true for a path that comes from data, not from code: this file is read only if
+    it is in a folder of ``media_roots``.
 
     >>> from promptdsl import MediaSource
     >>> MediaSource("url", "https://example.com/a.png").to_dict()
@@ -40,7 +40,7 @@ class MediaSource:
     from_data: bool = attrs.field(default=False, eq=False)
 
     def to_dict(self) -> dict[str, str]:
-        """Return ``{"type": kind, ...}``, the value under the kind's own key."""
+        """Return ``{"type": kind, ...}`` with the value and, if there is one, the media type."""
         data: dict[str, str] = {"type": self.kind, SOURCE_KEYS[self.kind]: self.value}
         return data if self.media_type is None else {**data, "media_type": self.media_type}
 
@@ -53,7 +53,7 @@ SOURCE_KEYS: Mapping[SourceKind, str] = {
     "s3": "uri",
     "gcs": "uri",
 }
-"""By kind of source, its key in dictionaries."""
+"""By kind of source, the key of its value in dictionaries."""
 
 URL = re.compile(
     r"data:|(?:https?|gs|s3)://[^/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z", re.IGNORECASE | re.ASCII
@@ -71,9 +71,9 @@ SHORTHANDS = ("type", *KEYS_IN_BLOCK)
 
 
 def plain_type(media_type: str | None) -> str | None:
-    """Return a media type for comparison: in lower case, with one name, without parameters."""
-    bare = (media_type or "").partition(";")[0].strip().lower()
-    return "image/jpeg" if bare == "image/jpg" else bare or None
+    """Return a media type for comparison: in lower case, without parameters, JPEG with one name."""
+    name = (media_type or "").partition(";")[0].strip().lower()
+    return "image/jpeg" if name == "image/jpg" else name or None
 
 
 def data_url(url: str) -> MediaSource | None:
@@ -86,7 +86,7 @@ def data_url(url: str) -> MediaSource | None:
 
 
 def is_address(source: MediaSource) -> bool:
-    """Return whether a source is an address of the web or of a store, from which bytes come."""
+    """Return whether a source is an address of the web or of a store, whose bytes can be loaded."""
     value = source.value
     elsewhere = source.kind in ("url", "s3", "gcs") and value[:5].lower() != "data:"
     return elsewhere and URL.match(value) is not None
@@ -115,17 +115,17 @@ def sniff(data: bytes) -> str | None:
     in_chunks = _CHUNKS.get((head[:4], head[8:12]))
     if in_chunks is not None:
         return in_chunks
-    # Files in boxes (ISO/IEC 14496-12): the brand; an unknown one is MP4.
+    # Files in boxes (ISO/IEC 14496-12): the brand; an unknown brand is MP4.
     if head[:1] == b"\x00" and head[4:8] == b"ftyp":
         return _BRANDS.get(head[8:11], "video/mp4")
-    # Bitmaps: many texts begin with the same two letters, so more of the header is compared.
+    # Bitmaps: many texts begin with the same two letters, so the header is compared further.
     is_bitmap = head[:2] == b"BM" and head[6:10] == bytes(4) and head[15:18] == bytes(3)
     if is_bitmap and head[14] in (12, 40, 52, 56, 64, 108, 124):
         return "image/bmp"
     # Matroska.
     if head.startswith(b"\x1aE\xdf\xa3"):
         return "video/webm" if b"webm" in head else "video/x-matroska"
-    # Bare frames of MPEG audio. Those of layer I are ignored, as UTF-16 begins like them.
+    # Frames of MPEG audio without a container. Layer I is ignored, as UTF-16 begins like it.
     if len(head) < 3 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
         return None
     version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
@@ -136,38 +136,39 @@ def sniff(data: bytes) -> str | None:
 
 
 def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> str:
-    """Return the media type of an attachment: the declared one, or the sniffed one.
+    """Return the media type of an attachment: the declared type, or the type of its first bytes.
 
-    A document of UTF-8 text is ``text/plain`` unless declared.
+    A document of UTF-8 text without a declared type is ``text/plain``. Raises :class:`MediaError`
+    if the bytes contradict the declared type or ``kind``, and for an unknown type.
     """
-    written, sniffed = spelled(declared, kind), sniff(data)
+    declared_type, sniffed = spelled(declared, kind), sniff(data)
     if sniffed is None:
-        media_type = _declared_or_text(data, written, kind)
+        media_type = _declared_or_text(data, declared_type, kind)
         check_kind(media_type, kind)
         return media_type
-    # The same container may hold another kind, such as sound in an MP4 file.
+    # The same container may have another kind of content, such as sound in an MP4 file.
     same_container = f"{kind}/{sniffed.partition('/')[2]}"
     actual = same_container if same_container in _ALSO.get(sniffed, ()) else sniffed
     check_kind(actual, kind)
     if sniffed in _ARCHIVES:
-        if written is None:
+        if declared_type is None:
             raise MediaError(
-                f"the bytes are {sniffed}, and documents of many types are that",
-                fix=f'declare which: media_type="{_ARCHIVES[sniffed]}"',
+                f"the bytes are {sniffed}, which documents of several types are",
+                fix=f'declare the type: media_type="{_ARCHIVES[sniffed]}"',
             )
-        agrees = written.startswith("application/") and written not in (
+        agrees = declared_type.startswith("application/") and declared_type not in (
             "application/pdf",
             "application/rtf",
         )
     else:
-        agrees = written in (None, sniffed, *_ALSO.get(sniffed, ()))
+        agrees = declared_type in (None, sniffed, *_ALSO.get(sniffed, ()))
     if not agrees:
         raise MediaError(
-            f"the attachment is declared {written}, but its bytes are {sniffed}",
+            f"the attachment is declared {declared_type}, but its bytes are {sniffed}",
             fix=f'write media_type="{actual}", or leave it out',
         )
-    check_kind(written, kind)
-    return written or actual
+    check_kind(declared_type, kind)
+    return declared_type or actual
 
 
 def _declared_or_text(data: bytes, declared: str | None, kind: MediaKind | None) -> str:
@@ -209,10 +210,10 @@ def spelled(declared: str | None, kind: MediaKind | None) -> str | None:
     if not isinstance(declared, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"media_type={shown(declared)}", fix=fix)
     text = exact(declared)
-    bare = text.partition(";")[0].strip().lower()
-    if not _SYNTAX.fullmatch(bare):
+    name = text.partition(";")[0].strip().lower()
+    if not _SYNTAX.fullmatch(name):
         raise MediaError(f"{text[:60]!r} is not a media type", fix=fix)
-    return _SPELLINGS.get(bare, bare)
+    return _SPELLINGS.get(name, name)
 
 
 def check_kind(media_type: str | None, kind: MediaKind | None) -> None:
@@ -226,16 +227,16 @@ def check_kind(media_type: str | None, kind: MediaKind | None) -> None:
 
 
 def kind_of_type(media_type: str) -> MediaKind:
-    """Return the kind of attachment of a media type: image, audio, video, or else document."""
+    """Return the kind of attachment of a media type: image, audio, video; otherwise document."""
     family = media_type.partition("/")[0]
     kinds: list[MediaKind] = [kind for kind in MEDIA_KINDS if kind == family]
     return kinds[0] if kinds else "document"
 
 
 def type_by_extension(address: str) -> str | None:
-    """Return the media type that the extension of a path or an address stands for, or ``None``.
+    """Return the media type for the extension of a path or an address, or ``None``.
 
-    It is a guess. Where the bytes show a known format, their type counts.
+    The type is a guess. If the bytes show a known format, the type of the bytes counts.
     """
     _, dot, extension = file_name(address)[-16:].rpartition(".")  # no extension is longer
     return _EXTENSIONS.get(extension.lower()) if dot else None
@@ -254,7 +255,7 @@ def file_name(address: str) -> str:
 def type_of_file(data: bytes, name: str, kind: MediaKind | None) -> str | None:
     """Return the type of a text or an office document by its extension, ``None`` for other files.
 
-    The first bytes of all other files show their type.
+    The first bytes of other files show their type.
     """
     by_name, sniffed = type_by_extension(name) or "", sniff(data)
     if kind != "document" or by_name in ("text/plain", "application/pdf", "application/rtf"):
@@ -263,7 +264,7 @@ def type_of_file(data: bytes, name: str, kind: MediaKind | None) -> str | None:
     return by_name if by_name.startswith(family) else None
 
 
-# file(1) accepts these control bytes in text.
+# The control bytes that file(1) does not accept in text.
 _CONTROLS = bytes({*range(32), 127} - set(b"\a\b\t\n\f\r\x1b"))
 _SYNTAX = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
 
@@ -285,7 +286,7 @@ _SPELLINGS = {
 }
 
 _SURE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""The types whose every file begins with the bytes that :func:`sniff` knows."""
+"""The types whose files all begin with bytes that :func:`sniff` knows."""
 
 _ALSO: Mapping[str, tuple[str, ...]] = {
     "image/png": ("image/apng",),
@@ -300,7 +301,7 @@ _ALSO: Mapping[str, tuple[str, ...]] = {
     "video/webm": ("audio/webm", "video/x-matroska"),
     "video/x-matroska": ("audio/x-matroska",),
 }
-"""By sniffed type, the other types that may be declared for the same bytes."""
+"""By the type that :func:`sniff` returns, the other types that may be declared for these bytes."""
 
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 _ARCHIVES = {

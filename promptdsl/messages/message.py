@@ -1,6 +1,7 @@
 """Messages: components become messages, and adapters of providers write these as payloads.
 
-``Message`` is the public class. ``spoken`` and ``message`` make messages without checks, fast.
+``Message`` is the public class. ``spoken`` and ``message`` make messages without checks, which is
+faster.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,19 +43,20 @@ from promptdsl.messages.read_blocks import attachments, contents, draft_of, text
 _set = object.__setattr__
 
 _SPEAKERS = tuple(role for role in ROLES if role != "tool")
-"""Roles whose messages may be one text."""
+"""The roles whose messages may be a single text."""
 
 
 class Message:
     """One message to or from a model: a role and content blocks, a frozen value.
 
-    ``content`` is a tuple of blocks; a string or a list of block dictionaries may be given.
-    ``files`` are attachments after it: paths, addresses, or their dictionaries.
-    ``kind`` says where the message comes from. ``sources`` lists the turns that it was made of,
-    which equality ignores. ``text`` is its text, however many blocks it has. Other keywords are
-    ``id``, ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``,
-    ``finish_reason``, ``raw_finish_reason`` and ``extra``. A message that was made of several turns
-    has only the name of these; the others are in its ``sources``.
+    ``content`` is a tuple of blocks; you may also pass a string or a list of block dictionaries.
+    ``files`` are attachments after the content: paths, addresses, or their dictionaries.
+    ``kind`` says where the message comes from. ``sources`` lists the turns that became the message;
+    ``==`` ignores them. ``text`` is the text of all its blocks.
+
+    Other keywords are ``id``, ``name``, ``metadata``, ``tags``, ``token_usage``,
+    ``structured_output``, ``finish_reason``, ``raw_finish_reason`` and ``extra``. Of these, a
+    message that was made of several turns has only the name; its ``sources`` have the others.
     Raises :class:`DataError` for an unknown role or key, and for a wrong value.
 
     >>> from promptdsl import Message
@@ -67,9 +69,9 @@ class Message:
         "__weakref__",
         "_at",
         "_blocks",
+        "_cache",
         "_details",
-        "_known",
-        "_number",
+        "_index",
         "_plain",
         "kind",
         "role",
@@ -77,13 +79,13 @@ class Message:
 
     role: Role
     kind: Kind
-    # The text of a message that is one text and nothing else, otherwise ``None``. The block of the
-    # text is made when ``content`` is read.
+    # The text of a message that is only a text, otherwise ``None``. The block of the text is made
+    # when ``content`` is read.
     _plain: str | None
     _details: Details
     _blocks: tuple[Block, ...] | None
-    _at: Any  # Any: the turn it was made of (a tree node), or a tuple of origins
-    _number: int
+    _at: Any  # Any: the turn that became the message (a tree node), or a tuple of origins
+    _index: int  # the index in the address of this turn; -1 if ``_at`` is a tuple of origins
 
     def __init__(
         self,
@@ -102,7 +104,7 @@ class Message:
             blocks = contents(content, "content")
             if files is not None:
                 blocks = (*blocks, *attachments(files, "files"))
-            # A tuple of finished blocks is not checked: adapters do that.
+            # A tuple of finished blocks is not checked here, because adapters check it.
             if self.role == "tool" and blocks is not content:
                 check_results(blocks)
             _set(self, "_details", checked_details(details) if details else NO_DETAILS)
@@ -112,7 +114,7 @@ class Message:
         _set(self, "_plain", only_text(blocks))
         _set(self, "_blocks", blocks)
         _set(self, "_at", origins)
-        _set(self, "_number", -1)
+        _set(self, "_index", -1)
 
     @property
     def content(self) -> tuple[Block, ...]:
@@ -127,9 +129,9 @@ class Message:
     def text(self) -> str:
         """The text of the message: all its texts, also those in tool results.
 
-        The texts of an assistant are joined directly, as SDKs join the pieces of a reply. Other
-        texts are joined by a blank line, as in a payload that takes one string; empty ones are left
-        out. Calls, reasoning and attachments have no text: ``str(rendered)`` shows them.
+        The texts of the assistant are joined directly, as SDKs join the pieces of a reply. Other
+        texts, except empty texts, are joined by a blank line, as in a payload that takes a single
+        string. Calls, reasoning and attachments have no text: ``str(rendered)`` shows them.
         """
         if self._plain is not None:
             return self._plain
@@ -138,7 +140,7 @@ class Message:
 
     @property
     def calls(self) -> tuple[ToolUseBlock, ...]:
-        """The tool calls an assistant message makes, in order."""
+        """The tool calls of an assistant message, in order."""
         if self._plain is not None:
             return ()
         return tuple([block for block in self.content if isinstance(block, ToolUseBlock)])
@@ -184,7 +186,7 @@ class Message:
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the model refused to answer: its text says so, or the reason why it stopped."""
+        """Whether the model refused to answer: a block or the finish reason says so."""
         refusals = (getattr(block, "extra", {}).get("refusal") for block in self.content)
         return self.finish_reason == "refused" or any(refusal is True for refusal in refusals)
 
@@ -195,31 +197,31 @@ class Message:
 
     @property
     def raw_finish_reason(self) -> str | None:
-        """The provider's own word for the reason, where it is a different one."""
+        """The provider's word for the reason, if it differs from ``finish_reason``."""
         return self._details.raw_finish_reason
 
     @property
     def extra(self) -> JsonObject:
         """The values of unknown keys of a reply or a recorded message, by key.
 
-        A key inside the message has its path: ``tool_calls[0].weight``. The values are stored with
-        the message and not sent. A hint ``unread_key`` names each.
+        A key inside the message is a path: ``tool_calls[0].weight``. The values are stored with the
+        message, but not sent. A hint ``unread_key`` names each of them.
         """
         return self._details.extra
 
     @property
     def _origins(self) -> tuple[RawOrigin, ...]:
         """The origins of the message, before their lines are looked up."""
-        if self._number < 0:
+        if self._index < 0:
             origins: tuple[RawOrigin, ...] = self._at
             return origins
         turn = self._at
         head, within = turn._address_word or self.role, turn.options.within
-        return ((head, self._number, turn._at, self._details, within),)
+        return ((head, self._index, turn._at, self._details, within),)
 
     @property
     def sources(self) -> tuple[Origin, ...]:
-        """The address, file and line of every turn that this message was made of."""
+        """The address, file and line of every turn that became this message."""
         return tuple(map(origin_of, self._origins))
 
     @public_api
@@ -255,8 +257,8 @@ class Message:
     def from_dict(cls, data: object) -> "Message":
         """Return the message that a dictionary describes.
 
-        Raises :class:`DataError` for any other type, a missing or unknown role, an unknown key, and
-        values that JSON cannot express.
+        Raises :class:`DataError` for a value of another type, a missing or unknown role, an unknown
+        key, and values that JSON cannot express.
         """
         try:
             if not is_mapping(data):
@@ -265,7 +267,7 @@ class Message:
                 problem = f"a message is a mapping, not {kind_of(data)}"
                 raise DataError(problem, fix=message_remedy(data))
             role, text = data.get("role"), data.get("content")
-            # Most recorded messages are a role and a text.
+            # Most recorded messages have only a role and a text.
             is_speaker = len(data) == 2 and type(role) is str and role in _SPEAKERS
             if is_speaker and type(text) is str and text:
                 return spoken(cast("Role", role), text)
@@ -295,7 +297,7 @@ class Message:
         """Return the tool message with the result of a call: a text, or a list of blocks.
 
         ``name`` is the name of the tool. ``error_type`` is the kind of error: ``unknown_tool``,
-        ``validation_error``, ``execution_error``, ``timeout_error`` or ``interrupted``; it implies
+        ``validation_error``, ``execution_error``, ``timeout_error`` or ``interrupted``. It sets
         ``is_error``. Raises :class:`DataError` for a wrong value.
         """
         blocks = contents(content, "content")
@@ -317,12 +319,12 @@ class Message:
 
     def __repr__(self) -> str:
         defaults = {"kind": "written", **attrs.asdict(NO_DETAILS, recurse=False)}
-        shown = [
+        fields = [
             f"{name}={value!r}"
             for name, value in self._fields().items()
             if name not in defaults or value != defaults[name]
         ]
-        return f"Message({', '.join(shown)})"
+        return f"Message({', '.join(fields)})"
 
     def __setattr__(self, name: str, value: object, /) -> None:
         raise FrozenInstanceError
@@ -331,7 +333,7 @@ class Message:
         raise FrozenInstanceError
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A position refers to a code object, which cannot be saved: its file and line can.
+        # A position has a code object, which cannot be pickled; its file and line can.
         origins = tuple((*raw[:2], looked_up(raw[2]), *raw[3:]) for raw in self._origins)
         return partial(Message, **self._fields(), origins=origins), ()
 
@@ -345,7 +347,7 @@ def _texts(blocks: tuple[Block, ...]) -> Iterator[str]:
 
 
 def only_text(blocks: tuple[Block, ...]) -> str | None:
-    """Return the text of content that is one text without a cache mark and unknown keys."""
+    """Return the text of content that is only a text, without a cache mark and unknown keys."""
     if len(blocks) == 1:
         block = blocks[0]
         if type(block) is TextBlock and block.cache is None and not block.extra:
@@ -353,7 +355,7 @@ def only_text(blocks: tuple[Block, ...]) -> str | None:
     return None
 
 
-# Messages of values that are known to be valid: nothing is checked (see ``read_blocks.py``).
+# Messages made without checks, from values that are known to be valid (see ``read_blocks.py``).
 
 _Draft = draft_of(Message)
 
@@ -362,15 +364,15 @@ def spoken(
     role: Role,
     text: str,
     at: object = (),
-    number: int = -1,
+    index: int = -1,
     *,
     kind: Kind = "written",
     details: Details = NO_DETAILS,
 ) -> Message:
-    """Return a message of one text.
+    """Return a message that is only a text.
 
-    ``at`` is the turn it was made of, ``number`` the number in the address of this turn. Without a
-    number, ``at`` is the tuple of origins.
+    ``at`` is the turn that became the message, and ``index`` the index in its address. Without an
+    index, ``at`` is the tuple of origins.
     """
     draft = _Draft()
     draft.role = role
@@ -379,7 +381,7 @@ def spoken(
     draft._details = details
     draft._blocks = None
     draft._at = at
-    draft._number = number
+    draft._index = index
     draft.__class__ = Message
     message: Message = draft
     return message
@@ -389,12 +391,12 @@ def message(
     role: Role,
     content: tuple[Block, ...],
     at: object = (),
-    number: int = -1,
+    index: int = -1,
     *,
     kind: Kind = "written",
     details: Details = NO_DETAILS,
 ) -> Message:
-    """Return a message of blocks; ``at`` and ``number`` are those of :func:`spoken`."""
+    """Return a message of blocks; :func:`spoken` explains ``at`` and ``index``."""
     draft = _Draft()
     draft.role = role
     draft.kind = kind
@@ -402,27 +404,27 @@ def message(
     draft._details = details
     draft._blocks = content
     draft._at = at
-    draft._number = number
+    draft._index = index
     draft.__class__ = Message
     message: Message = draft
     return message
 
 
-def location(message: Message, at: object, number: int) -> None:
-    """Set the turn that a new message was made of, unless it has origins."""
+def location(message: Message, at: object, index: int) -> None:
+    """Set the turn that became a new message, unless the message has origins."""
     if not message._at:
         _set(message, "_at", at)
-        _set(message, "_number", number)
+        _set(message, "_index", index)
 
 
 def remember(message: Message, cache: object) -> None:
     """Set the cache of the conversation that ends with a message; it is freed with the message."""
-    _set(message, "_known", cache)
+    _set(message, "_cache", cache)
 
 
 def recalled(message: Message) -> object:
     """Return the cache of the conversation that ends with a message, or ``None``."""
-    return getattr(message, "_known", None)
+    return getattr(message, "_cache", None)
 
 
 def results_in(message: Message) -> Sequence[ToolResultBlock]:
@@ -433,15 +435,15 @@ def results_in(message: Message) -> Sequence[ToolResultBlock]:
 
 
 def answers_in(message: Message) -> tuple[str, ...]:
-    """Return the ids of the calls a message answers, in order."""
+    """Return the ids of the calls that a message answers, in order."""
     return tuple([result.tool_use_id for result in results_in(message)])
 
 
 class LastCalls(NamedTuple):
-    """The last assistant message, ``None`` for none, and its calls without a result after it."""
+    """The last assistant message, ``None`` without one, and its calls without a result after it."""
 
     caller: Message | None
-    waiting: list[ToolUseBlock]
+    unanswered: list[ToolUseBlock]
 
 
 def last_calls(backwards: Iterable[Message]) -> LastCalls:
@@ -452,19 +454,19 @@ def last_calls(backwards: Iterable[Message]) -> LastCalls:
     answered: set[str] = set()
     for message in backwards:
         if message.role == "assistant":
-            waiting = [call for call in message.calls if call.id not in answered]
-            return LastCalls(message, waiting)
+            unanswered = [call for call in message.calls if call.id not in answered]
+            return LastCalls(message, unanswered)
         answered.update(answers_in(message))
     return LastCalls(None, [])
 
 
 def open_calls(messages: Sequence[Message]) -> list[ToolUseBlock]:
-    """Return the calls at the end of a conversation that wait for a result."""
-    return last_calls(reversed(messages)).waiting
+    """Return the calls at the end of a conversation that have no result yet."""
+    return last_calls(reversed(messages)).unanswered
 
 
 def leading_systems(messages: Sequence[Message]) -> int:
-    """Return the number of system messages at the beginning that belong to the first one."""
+    """Return how many system messages at the beginning are joined with the first one."""
     for index, message in enumerate(messages):
         if message.role != "system" or message.kind not in LEADING:
             return index

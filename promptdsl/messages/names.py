@@ -57,7 +57,7 @@ variable; the names that promptdsl has need none. The name is checked when it is
 """
 
 ProviderName: TypeAlias = Union[ProviderId, AdapterName, ServerName]  # noqa: UP007 (jedi fails on `|`)
-"""A provider: one that promptdsl has, or a :class:`ProviderId`."""
+"""A provider that promptdsl has, or a :class:`ProviderId`."""
 
 
 # The names of hints (``Loss.name``), and what each means; ``silent_hints`` takes these names.

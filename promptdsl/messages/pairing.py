@@ -1,13 +1,15 @@
-"""Which result of a tool answers which call: for turns, recorded messages and payloads alike.
+"""The rule which result of a tool answers which call, for turns, recorded messages and payloads.
 
-A call is open from its turn on, and a result answers the first open call with its id. Every turn of
-an assistant closes the calls that are still open: they get no result any more. So does a turn of a
-user that belongs to the conversation; an event or a grounding does not, and neither does the turn
-of a tool. There is one exception: the check before a render lets a recorded message that is one
-result alone leave the other calls open (``_check_messages`` in ``rendering/passes/pair.py``).
+- A call is open from its turn on. A result answers the first open call with its id.
+- A turn of the assistant closes the calls that are still open: they get no result.
+- So does a turn of the user that belongs to the conversation, but not an event or a grounding.
+- A turn of a tool closes no calls.
 
-Read ``Step`` and ``OpenCalls``. The calls that wait at the end of a conversation are returned by
-``open_calls`` and ``last_calls`` of ``message.py``, the answers of one message by ``answers_in``.
+There is one exception. The check before a render accepts a recorded user message that is a single
+result: it leaves the other calls open (``_check_messages`` in ``rendering/passes/pair.py``).
+
+Read ``Step`` first, then ``OpenCalls``. In ``message.py``, ``open_calls`` and ``last_calls`` return
+the open calls at the end of a conversation, and ``answers_in`` the calls that a message answers.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,9 +24,9 @@ T = TypeVar("T")
 
 
 class Step(NamedTuple):
-    """A turn in pairing: the ids of the calls it makes and of the calls it answers.
+    """A turn, as pairing sees it: the ids of the calls that it makes, and of those that it answers.
 
-    ``closes`` is whether it closes the calls that are open, after its own answers.
+    ``closes`` is whether the turn closes the calls that are open after its own answers.
     """
 
     calls: tuple[str, ...]
@@ -33,12 +35,12 @@ class Step(NamedTuple):
 
 
 def step_of(message: Message) -> Step:
-    """Return a message as a turn in pairing."""
+    """Return the step of a message."""
     return Step(calls_in(message), answers_in(message), closes_calls(message))
 
 
 def calls_in(message: Message) -> tuple[str, ...]:
-    """Return the ids of the calls a message makes, in order; only an assistant makes any."""
+    """Return the ids of the calls that a message makes, in order; only an assistant makes any."""
     if message.role != "assistant":
         return ()
     return tuple([block.id for block in message.content if isinstance(block, ToolUseBlock)])
@@ -52,14 +54,14 @@ def closes_calls(message: Message) -> bool:
 
 
 class OpenCalls(dict[str, list[T]]):
-    """The calls without a result so far: by id a value for each call, the first call first."""
+    """The calls without a result so far: by id, a value for each call with this id, in order."""
 
     def add(self, id: str, call: T) -> None:
         """Add a call."""
         self.setdefault(id, []).append(call)
 
     def answer(self, id: str) -> T | None:
-        """Remove the first open call with an id and return it; ``None`` if there is none."""
+        """Remove and return the first open call with an id; ``None`` without an open call."""
         calls = self.get(id)
         if calls is None:
             return None
@@ -74,20 +76,20 @@ class OpenCalls(dict[str, list[T]]):
         return ids
 
     def copy(self) -> "OpenCalls[T]":
-        """Return a copy, which changes on its own."""
+        """Return an independent copy."""
         return OpenCalls({id: [*calls] for id, calls in self.items()})
 
 
 new_calls: Callable[[], OpenCalls[str]] = OpenCalls
-"""The factory of attrs fields with open calls, each held as its id; at first there are none."""
+"""The factory of attrs fields with open calls, whose values are their ids; at first empty."""
 
 
 def answers_before_assistant(messages: Iterable[Message]) -> list[str]:
-    """Return the ids of the calls that messages answer before the first one of an assistant."""
+    """Return the ids of the calls that messages answer before the first assistant message."""
     before = takewhile(lambda message: message.role != "assistant", messages)
     return [id for message in before for id in answers_in(message)]
 
 
 def asks(message: Message) -> bool:
-    """Return whether a message is a user's and holds no result of a call."""
+    """Return whether a message is a user message without the result of a call."""
     return message.role == "user" and not results_in(message)

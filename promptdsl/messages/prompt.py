@@ -1,6 +1,6 @@
-"""A complete prompt as values, and what a target does not accept of it.
+"""A complete prompt as values, and its losses: what a target does not accept.
 
-Adapters write payloads from a :class:`Prompt` and read payloads into it. Losses come last.
+Adapters write payloads from a :class:`Prompt` and read payloads into it. Losses are at the end.
 """
 
 from collections.abc import Iterable
@@ -16,22 +16,22 @@ from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 
-# A complete prompt as values: adapters write payloads from it and read payloads into it.
+# A complete prompt as values.
 
 
 def _not_empty(description: str | None) -> str | None:
-    """Return a description, ``None`` for an empty one."""
+    """Return a description, ``None`` for an empty description."""
     return None if isinstance(description, str) and not description else description
 
 
 def _json(value: object, key: str = "") -> Any:  # Any: each field has its type
     """Return JSON data that nobody can change; :class:`DataError` for any other value."""
-    # A copy of a tool with other fields has data that was checked before.
+    # A copy of a tool with other fields has data that is already checked.
     return value if type(value) is FrozenDict else plain(value, key)
 
 
 def _schema(value: object) -> Any:  # Any: as above
-    """Return a schema as JSON data; the error for any other value names it."""
+    """Return a schema as JSON data; :class:`DataError` for any other value."""
     return _json(value, "schema")
 
 
@@ -39,10 +39,10 @@ def _schema(value: object) -> Any:  # Any: as above
 class ToolDefinition:
     """A tool that a model may call: its name, its description, and the schema of its input.
 
-    An empty description is the same as none. ``input_schema`` is a JSON schema of type ``object``.
-    ``cache`` is a cache mark after the tool. ``origin`` is the provider that the tool was read
-    from, and ``extra`` are keys that are sent to it unchanged. ``raw`` is a tool that only
-    ``origin`` has, such as a web search: it is sent only there, unchanged.
+    An empty description is the same as no description. ``input_schema`` is a JSON schema of type
+    ``object``. ``cache`` is a cache mark after the tool. ``origin`` is the provider that the tool
+    was read from. ``extra`` are keys that are sent to this provider unchanged. ``raw`` is a tool
+    that only this provider has, such as a web search: it is sent only there, unchanged.
 
     >>> from promptdsl import ToolDefinition
     >>> tool = ToolDefinition("find", "Find tea.", {"type": "object", "properties": {}})
@@ -63,7 +63,7 @@ class ToolDefinition:
 
     @property
     def source(self) -> Source | None:
-        """The author's file and line, ``None`` for a tool read from a payload."""
+        """The author's file and line, ``None`` for a tool that was read from a payload."""
         return looked_up(self.at)
 
 
@@ -74,7 +74,7 @@ OUTPUT_MODES: tuple[OutputMode, ...] = get_args(OutputMode)
 
 
 def _checked_mode(mode: object) -> OutputMode | None:
-    """Return the mode of an output; :class:`DataError` for an unknown one."""
+    """Return the mode of an output; :class:`DataError` for an unknown mode."""
     if mode is None or is_one_of(mode, OUTPUT_MODES):
         return cast("OutputMode | None", mode)
     raise DataError(f"mode={shown(mode)}", fix=nearest(mode, OUTPUT_MODES))
@@ -82,11 +82,12 @@ def _checked_mode(mode: object) -> OutputMode | None:
 
 @attrs.frozen
 class OutputSchema:
-    """The JSON schema of an answer, and its name; an empty description is the same as none.
+    """The JSON schema of an answer, its name and its description.
 
-    With ``strict`` the provider is asked to guarantee that the answer fits it exactly. ``mode`` is
-    how it is sent: ``native`` as a setting of the request, ``prompted`` as text of the messages, or
-    ``None`` for the first that the target has.
+    An empty description is the same as no description. With ``strict``, the provider is asked to
+    guarantee that the answer fits the schema exactly. ``mode`` is how the schema is sent:
+    ``native`` as a setting of the request, ``prompted`` as text of the messages, or ``None`` for
+    the first of these that the target has.
 
     >>> from promptdsl import OutputSchema
     >>> OutputSchema({"type": "object", "properties": {}}, name="city").strict
@@ -104,7 +105,7 @@ class OutputSchema:
 
     @property
     def source(self) -> Source | None:
-        """The author's file and line, ``None`` for a schema read from a payload."""
+        """The author's file and line, ``None`` for a schema that was read from a payload."""
         return looked_up(self.at)
 
 
@@ -113,16 +114,17 @@ ToolChoice: TypeAlias = _Choice | str
 """``auto``, ``none``, ``required``, or the name of the tool to be called."""
 
 CHOICES: tuple[_Choice, ...] = get_args(_Choice)
-"""The choices that name no tool."""
+"""The choices that are not the name of a tool."""
 
 
 @attrs.frozen
 class RawSetting:
     """A setting of a request as its provider writes it: a choice of tools, or an output schema.
 
-    ``meaning`` is the value of ``Prompt.tool_choice`` or ``Prompt.output`` that it was read as. As
-    long as the prompt has this value, ``raw`` is sent to its ``origin``. ``unsayable`` names what a
-    prompt cannot express of it, such as a choice among several tools: a loss at another provider.
+    ``meaning`` is the value of ``Prompt.tool_choice`` or ``Prompt.output`` that was made of it. As
+    long as the prompt has this value, ``raw`` is sent to its ``origin``. ``unsayable`` names the
+    part of the setting that a prompt cannot express, such as a choice among several tools. For
+    another provider, this part is a loss.
 
     >>> from promptdsl import read_payload
     >>> payload = {"messages": [], "response_format": {"type": "json_object"}}
@@ -139,10 +141,10 @@ class RawSetting:
 
 @attrs.frozen
 class StoredConversation:
-    """A conversation that continues: its earlier messages are stored at the server of ``origin``.
+    """A conversation whose earlier messages are stored at the server of the provider ``origin``.
 
-    The caller sends its id, ``previous_response_id`` or ``conversation``. With ``instructions`` the
-    system text is sent as instructions, which are not stored.
+    The caller sends its id, as ``previous_response_id`` or ``conversation``. With ``instructions``,
+    the system text is sent as instructions, which the server does not store.
 
     >>> from promptdsl import read_payload
     >>> payload = {"input": "And in Rome?", "previous_response_id": "resp_1"}
@@ -155,7 +157,7 @@ class StoredConversation:
 
 
 LoneText: TypeAlias = Literal["string", "list"]
-"""How content that is one text is sent: as a string, or as a list of blocks."""
+"""How content that is only a text is sent: as a string, or as a list of blocks."""
 Joints: TypeAlias = dict[tuple[int, ...], str]
 
 
@@ -176,32 +178,32 @@ class Prompt:
     tool_choice: ToolChoice | None = None
     output: OutputSchema | None = None
     untrimmed_from: int = 0
-    """The index of the first message that was written since a budget last removed parts.
+    """The index of the first message that was written after a budget last removed parts.
 
-    Before it the beginning of the payload may have changed. It is 0 if no part was removed.
+    What is sent before this message may have changed since then. 0 if no part was removed.
     """
     lone_text: LoneText | None = None
-    """How content that is one text is sent; ``None`` for the usual way of each target."""
+    """How content that is only a text is sent; ``None`` for the usual way of each target."""
     raw_choice: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
-    """The choice of a tool as it was read, where its provider can express more."""
+    """The choice of a tool as it was read, because its provider can express more."""
     raw_output: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
     """The output schema as it was read."""
     stored: StoredConversation | None = attrs.field(default=None, kw_only=True)
-    """The conversation before these messages, where it is stored at the provider's server."""
+    """The conversation before these messages, if the provider's server stores it."""
     unpaired_at: str | None = attrs.field(default=None, kw_only=True)
-    """The provider that takes calls and results in any order: some are answered later."""
+    """The provider that accepts calls and results in any order, because some are answered later."""
     join_texts: bool = attrs.field(default=True, kw_only=True)
-    """Whether neighbouring written texts are sent as one, where the target reads them as one."""
+    """Whether neighbouring written texts are sent as one, if the target reads them as one."""
     merges: bool = attrs.field(default=True, kw_only=True)
     """Whether neighbouring messages of one role may become one message."""
     prompts_output: bool = attrs.field(default=False, kw_only=True)
     """Whether the schema of the answer is text of the messages, not a setting of the request."""
     joints: Joints = attrs.field(factory=new_dict, hash=False)
-    """The white space before a merged turn, if not a blank line: by index of message and block."""
+    """The white space before a merged turn that is not a blank line, by message and block index."""
 
     @property
     def sent_output(self) -> OutputSchema | None:
-        """The output schema, where it is a setting of the request."""
+        """The output schema, if it is a setting of the request, else ``None``."""
         return None if self.prompts_output else self.output
 
     @property
@@ -220,17 +222,20 @@ LossKind: TypeAlias = Literal["content", "role", "hint"]
 class Loss:
     """Something that a target does not accept, with the reason.
 
-    ``kind`` says what becomes of it. ``content`` is text or media that is not sent, and ``role`` is
-    text that is sent in another role. ``hint`` is a detail that the target has no field for, such
-    as a cache mark, or a possible mistake of the author, such as an empty block. ``name`` is the
-    name of a hint, which the setting ``silent_hints`` takes.
+    ``kind`` says what is lost:
 
-    ``path`` is the address in the prompt, ``source`` the author's file and line, where they are
-    known: those of the part that wrote the block, of the ``History`` for a recorded one.
-    ``message`` is the message with it. ``at`` is the location: the index of the message in
-    ``Rendered.messages``, of the block in its content, and of the block in a result. ``also`` are
-    the addresses of further locations on this line with the same cause: one hint is reported for
-    all of them, with their ``count``.
+    - ``content``: text or media that is not sent.
+    - ``role``: text that is sent in another role.
+    - ``hint``: a detail that the target has no field for, such as a cache mark, or a possible
+      mistake of the author, such as an empty block. ``name`` is the name of the hint, which the
+      setting ``silent_hints`` takes.
+
+    ``path`` is the address in the prompt, and ``source`` the author's file and line, if they are
+    known. They are those of the part that wrote the block; for a recorded block, those of the
+    ``History``. ``message`` is the message with the loss. ``at`` is the location: the index of the
+    message in ``Rendered.messages``, of the block in its content, and of the block in a result.
+    ``also`` are the addresses of further locations on this line with the same cause: all of them
+    have one hint, with their ``count``.
 
     >>> from promptdsl import Loss
     >>> print(Loss("hint", "name of a speaker", "messages have none there", "user[0]"))
@@ -258,27 +263,28 @@ class Loss:
         times = f" ({self.count} times)" if self.also else ""
         return on_one_line(f"{self.kind}: {self.what}{path}: {self.why}{times}{location}")
 
-    def _refusal(self, done: str) -> str:
-        """Return the sentence of an error: what cannot be ``done``, such as "sent", and why."""
-        verdict = f"cannot be {done}"
+    def _refusal(self, action: str) -> str:
+        """Return the sentence of an error; ``action`` is what cannot be done, such as "sent"."""
+        verdict = f"cannot be {action}"
         if self.kind == "role":
-            verdict = f"can only be {done} in another role"
+            verdict = f"can only be {action} in another role"
         return f"{self.what} {verdict}: {self.why}"
 
     @staticmethod
     @public_api
     def refuse(losses: "Iterable[Loss]", done: str, *, fix: str) -> None:
-        """Raise :class:`LossError` for the first loss that is more than a hint, if there is one.
+        """Raise :class:`LossError` for the first loss that is more than a hint.
 
-        ``done`` is a participle for the text of the error, such as "sent". ``fix`` is the advice.
+        Nothing happens if all losses are hints. ``done`` is a participle for the text of the error,
+        such as "sent". ``fix`` is the advice.
         """
         serious = [loss for loss in losses if loss.kind != "hint"]
         if not serious:
             return
         first = serious[0]
-        more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
+        further = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
         raise LossError(
-            f"{first._refusal(done)}{more}", fix=fix, at=(first.source or first.path or None,)
+            f"{first._refusal(done)}{further}", fix=fix, at=(first.source or first.path or None,)
         )
 
 

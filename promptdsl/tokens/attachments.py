@@ -1,4 +1,7 @@
-"""The tokens of an attachment, by formulas of providers. All of these counts are estimates."""
+"""The tokens of an attachment, by formulas of providers. All these counts are estimates.
+
+``attachment_tokens``, near the end, is the main function; ``image_tokens`` counts a picture.
+"""
 
 import base64
 import re
@@ -17,44 +20,45 @@ from promptdsl.tokens.count import TextTokens
 
 # The tokens of a picture, by the formulas that providers publish for its size in pixels.
 #
-# If documentation and published measurements disagree, the larger figure is used: with a count that
+# If documentation and published measurements disagree, the larger number is used: with a count that
 # is too low, a request could exceed its budget.
 
 ASSUMED: Size = (2048, 2048)
-"""The size that is assumed for an address, a file id or an unknown header."""
+"""The size, in pixels, that is assumed for an address, a file id or an unknown header."""
 
-_Figure = TypeVar("_Figure")
-_ByName: TypeAlias = tuple[tuple[str, _Figure], ...]
-"""Figures by model: the first pattern that the model's name contains decides."""
+_PerModel = TypeVar("_PerModel")
+_ByName: TypeAlias = tuple[tuple[str, _PerModel], ...]
+"""Values by patterns of model names: the first pattern in a model's name decides."""
 
 
 def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None) -> int:
     """Return the estimated tokens of a picture.
 
     ``detail`` is the requested level: OpenAI's ``low``, ``high``, ``original``, or Gemini's media
-    resolution. A picture of unknown size counts as 2048 x 2048 pixels. If the formula of a model is
-    unknown, its name decides, else the costliest formula of its provider is used; without a
-    provider it is that of the newest Claude.
+    resolution. A picture of unknown size counts as 2048 x 2048 pixels.
+
+    If the formula of a model is unknown, the name of the model decides. If that does not help, the
+    costliest formula of its provider is used; without a provider, that of the newest Claude.
     """
     model, formula = facts.model or "", facts.image_tokens
     if formula is None:
         formula = facts.wire.image_tokens
-        if _figures(_PATCHES, model) is not None:
+        if _of_model(_PATCHES, model) is not None:
             formula = "patches-32"
-        elif _figures(_TILES, model) is not None:
+        elif _of_model(_TILES, model) is not None:
             formula = "tiles-512"
     width, height = size or ASSUMED
     level = (detail or "").lower().removeprefix("media_resolution_")
     return _FORMULAS[formula]((max(width, 1), max(height, 1)), model, level)
 
 
-def _figures(table: _ByName[_Figure], model: str) -> _Figure | None:
-    return next((figure for pattern, figure in table if re.search(pattern, model)), None)
+def _of_model(table: _ByName[_PerModel], model: str) -> _PerModel | None:
+    return next((price for pattern, price in table if re.search(pattern, model)), None)
 
 
-# OpenAI. Source: its guide "Images and vision" (November 2026). "Measured" means that others have
-# published it: the data set image-token-cost (gpt-5.5, gpt-6), and OpenAI's developer forum, topics
-# 1344040 (gpt-5-mini), 1372291 (gpt-5.2) and 1377015 (gpt-5.4-mini).
+# OpenAI. Source: its guide "Images and vision" (November 2026). "Measured" means that users have
+# published it: in the data set image-token-cost (gpt-5.5, gpt-6), and in OpenAI's developer forum,
+# topics 1344040 (gpt-5-mini), 1372291 (gpt-5.2) and 1377015 (gpt-5.4-mini).
 
 _TILES: _ByName[tuple[int, int]] = (
     (r"gpt-4o-mini", (2833, 5667)),
@@ -70,25 +74,25 @@ def _tiles_512(size: Size, model: str, detail: str) -> int:
 
     The picture is first scaled down into a square of 2048, then to a shortest side of 768.
     """
-    base, each = _figures(_TILES, model) or (85, 170)
+    base, per_tile = _of_model(_TILES, model) or (85, 170)
     if detail == "low":
         return base
     scale = min(2048 / max(size), 1)
     width, height = (max(round(side * scale), 1) for side in size)
     scale = min(768 / min(width, height), 1)
     across, down = (max(int(side * scale), 1) for side in (width, height))
-    return base + each * _squares((across, down), 512)
+    return base + per_tile * _squares((across, down), 512)
 
 
 @attrs.frozen
 class _Patches:
-    """The price of a patch in hundredths of a token, and the most patches for each detail.
+    """The price of a patch in hundredths of a token, and the maximum of patches for each detail.
 
-    ``None`` means no limit. The guide also has a limit for the longest side, but measurements do
-    not show it.
+    ``None`` means no maximum. The guide also limits the longest side, but measurements do not show
+    this limit.
     """
 
-    each: int
+    price: int
     high: int = 1536
     original: int | None = 1536
     low: int = 1536
@@ -102,37 +106,38 @@ _PATCHES: _ByName[_Patches] = (
     (r"gpt-4\.1-mini", _Patches(162)),
     (r"gpt-4\.1-nano", _Patches(246)),
     (r"(o4|codex)-mini", _Patches(172)),
-    # Measured: 1.2 a patch and up to 2,500 of them; documented: 1.62 and 1,536.
+    # Measured: 1.2 per patch and up to 2,500 patches; documented: 1.62 and 1,536.
     (r"gpt-5\.4-mini", _Patches(162, _HIGH, _HIGH, _HIGH)),
     # Measured: 1.2 and 1.5.
     (r"gpt-5(\.\d)?-mini", _Patches(162)),
     (r"gpt-5(\.\d)?-nano", _Patches(246)),
-    # 1.2 is measured, for all that follow.
+    # 1.2 is measured for all the following models.
     (r"gpt-5(\.[0-3])?(?![.\d])", _Patches(120)),
     (r"gpt-5\.4", _Patches(120, _HIGH, _ORIGINAL, _LOW)),
     (r"gpt-5\.5", _Patches(120, _HIGH, _ORIGINAL, _LOW, "original")),
 )
 _NEWEST = _Patches(120, _HIGH, None, _LOW, "original")
-"""From gpt-5.6 on, a picture keeps its size unless the request asks for less detail."""
+"""From gpt-5.6 on, a picture keeps its size, unless the request asks for less detail."""
 
 
 def _patches_32(size: Size, model: str, detail: str) -> int:
-    """Return the tokens by patches of 32 pixels, at most as many as the model's limit.
+    """Return the tokens by patches of 32 pixels, up to the model's maximum of patches.
 
-    Measured: ``low`` changes nothing for older minis; for others it is the patches of 512 x 512.
+    Measured: ``low`` changes nothing for older mini models; for other models, the picture has at
+    most as many patches as 512 x 512 pixels.
     """
-    figures = _figures(_PATCHES, model) or _NEWEST
-    limits = {"high": figures.high, "original": figures.original, "low": figures.low}
-    limit = limits.get(detail, limits[figures.auto])
+    patch = _of_model(_PATCHES, model) or _NEWEST
+    limits = {"high": patch.high, "original": patch.original, "low": patch.low}
+    limit = limits.get(detail, limits[patch.auto])
     patches = _squares(size, 32)
     if limit is not None and patches > limit:
-        # Scaled down to complete patches, as in the guide. Less than one patch counts as one.
+        # Scaled down to complete patches, as in the guide. A side has at least one patch.
         scale = sqrt(limit * 32 * 32 / size[0] / size[1])
-        sides = [side * scale / 32 for side in size]
-        scale *= min(max(int(side), 1) / side for side in sides)
+        sides_in_patches = [side * scale / 32 for side in size]
+        scale *= min(max(int(side), 1) / side for side in sides_in_patches)
         width, height = (max(int(side * scale), 1) for side in size)
         patches = min(_squares((width, height), 32), limit)
-    return ceil(Fraction(patches * figures.each, 100))
+    return ceil(Fraction(patches * patch.price, 100))
 
 
 def _squares(size: Size, side: int) -> int:
@@ -149,17 +154,17 @@ _STANDARD = re.compile(
 
 def _patches_28(size: Size, model: str, _: str) -> int:
     """Return the tokens by patches of 28 pixels, for the largest size within the model's limits."""
-    edge = most = 1568
+    edge = max_patches = 1568
     if not _STANDARD.search(model):
-        edge, most = 2576, 4784
-    if not _keeps(size, edge, most):
+        edge, max_patches = 2576, 4784
+    if not _keeps(size, edge, max_patches):
         # Find the largest size of the same shape by bisection, as in Anthropic's own example of the
         # rule. Halves are rounded to even numbers.
         shape = max(size) / min(size)
         fits, exceeds = 1, max(size)
         while fits + 1 < exceeds:
             middle = (fits + exceeds) // 2
-            if _keeps((middle, max(round(middle / shape), 1)), edge, most):
+            if _keeps((middle, max(round(middle / shape), 1)), edge, max_patches):
                 fits = middle
             else:
                 exceeds = middle
@@ -167,9 +172,9 @@ def _patches_28(size: Size, model: str, _: str) -> int:
     return _squares(size, 28)
 
 
-def _keeps(size: Size, edge: int, most: int) -> bool:
+def _keeps(size: Size, edge: int, max_patches: int) -> bool:
     """Return whether a size is within the limits of the longest edge and of the patch count."""
-    return ceil(max(size) / 28) * 28 <= edge and _squares(size, 28) <= most
+    return ceil(max(size) / 28) * 28 <= edge and _squares(size, 28) <= max_patches
 
 
 # Google. Sources: its documentation "Image understanding" and "Media resolution".
@@ -180,7 +185,8 @@ TILE_TOKENS = 258
 def _tiles_258(size: Size, _: str, detail: str) -> int:
     """Return the tokens by tiles.
 
-    There is one tile up to 384 pixels or at less detail, else up to nine by the shape (~2,300).
+    A picture of at most 384 pixels, or with less detail, has one tile. Another picture has up to
+    nine tiles (about 2,300 tokens), by its shape.
     """
     if max(size) <= 384 or detail in ("low", "medium"):
         return TILE_TOKENS
@@ -192,7 +198,7 @@ _RESOLUTIONS = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
 
 
 def _resolution(_size: Size, _: str, detail: str) -> int:
-    """Return the tokens by the media resolution alone. Its default is high."""
+    """Return the tokens by the media resolution, whose default is high; the size does not count."""
     return _RESOLUTIONS.get(detail, _RESOLUTIONS["high"])
 
 
@@ -205,12 +211,11 @@ _FORMULAS: Mapping[ImageFormula, Callable[[Size, str, str], int]] = {
 }
 
 
-# The tokens of an attachment. All of these counts are estimates.
-#
-# A picture counts by its size, another attachment by the assumptions below.
+# The tokens of an attachment: a picture counts by its size, another attachment by the assumptions
+# below.
 
 PAGE_SIZE: Size = (1075, 1520)
-"""The size of a page's picture: A4 at 130 dots an inch, as in Anthropic's documentation."""
+"""The size of a page's picture, in pixels: A4 at 130 dots per inch (Anthropic's documentation)."""
 
 PAGE_TEXT_TOKENS = 3_000
 """The tokens of a page's text, sent with its picture: 1,500 to 3,000 (Anthropic, "PDF support")."""
@@ -218,8 +223,8 @@ PAGE_TEXT_TOKENS = 3_000
 GEMINI_PAGE_TOKENS = {"tiles-258": 258, "resolution": 560}
 """The tokens of a page for Gemini, by the name of the model's formula for pictures.
 
-The names are in ``config/wire.py``, the formulas above: by ``tiles-258``, each tile of a picture
-counts 258 tokens; by ``resolution``, a picture counts by its requested detail.
+The names are in ``config/wire.py``, the formulas above. By ``tiles-258``, each tile of a picture
+has 258 tokens. By ``resolution``, the tokens of a picture depend on its requested detail.
 Sources: "Document understanding", "Media resolution".
 """
 
@@ -227,12 +232,12 @@ BYTES_PER_PAGE = 25_000
 """The bytes of a page, assumed for documents whose pages cannot be counted."""
 
 ASSUMED_PAGES = 10
-"""The count of pages, assumed for a document that is only an address or an id."""
+"""The number of pages, assumed for a document that is only an address or an id."""
 
 AUDIO_TOKENS = 32
 """The tokens of a second of sound for Gemini ("Audio understanding").
 
-OpenAI bills 10. The higher number is used for all providers, so that a budget is not exceeded.
+OpenAI bills 10. The higher number is used for all providers, so that no request exceeds its budget.
 """
 
 VIDEO_TOKENS = 263 + AUDIO_TOKENS
@@ -241,21 +246,23 @@ VIDEO_TOKENS = 263 + AUDIO_TOKENS
 Source: "Video understanding".
 """
 VIDEO_TOKENS_BY_FORMULA: Mapping[str, int] = {"resolution": 70 + AUDIO_TOKENS}
-"""The same, for models with one of these formulas for pictures. Source: "Media resolution"."""
+"""The tokens of a second of video, by the model's formula for pictures. Source: "Media resolution".
+"""
 
 ASSUMED_RATES: Mapping[str, int] = {"audio": 8_000, "video": 62_500}
-"""The bytes of a second of a recording, assumed without a header: 64 and 500 kbit/s.
+"""The bytes of a second of a recording without a header: 64 and 500 kbit/s are assumed.
 
-The rates are low, so the assumed recordings are long and their counts are high.
+The rates are low, so that the assumed recordings are long and their counts are high.
 """
 
 ASSUMED_SECONDS = 300
-"""The length assumed for a recording or video that is only an address or an id."""
+"""The length in seconds, assumed for a recording or video that is only an address or an id."""
 
 LOWEST_RATE = 1_000
-"""The lowest rate that is accepted from the header of a recording, in bytes a second.
+"""The lowest rate that is accepted from the header of a recording, in bytes per second.
 
-A lower one is a mistake: by a rate of 1, a short recording would have hours, by 0 no length at all.
+A lower rate is a mistake. With a rate of 1, a short recording would last hours; with 0, its length
+would be undefined.
 """
 
 _TEXTUAL = ("text/", "application/json", "application/xml", "application/yaml")
@@ -268,7 +275,7 @@ def _text_or_none(value: object) -> str | None:
 
 @attrs.frozen
 class AttachedMedia:
-    """An attachment to count; ``data`` is base64 text or bytes, ``None`` for an address or id."""
+    """An attachment to count: ``data`` is base64 text or bytes, ``None`` for an address or id."""
 
     kind: MediaKind
     data: str | bytes | None = None
@@ -279,9 +286,9 @@ class AttachedMedia:
 def media_at(
     kind: MediaKind, address: object, media_type: object = None, detail: object = None
 ) -> AttachedMedia:
-    """Return the attachment of an address. A data URL contains the data itself.
+    """Return the attachment of an address; a ``data:`` address has the data itself.
 
-    The arguments may be any values of a payload: one that is no text counts as missing.
+    The arguments may be any values of a payload: a value that is not a text counts as missing.
     """
     source = data_url(address) if isinstance(address, str) else None
     if source is None:
@@ -293,8 +300,8 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
     """Return the estimated tokens of an attachment.
 
     - A picture counts by the formula of the model.
-    - A document of plain text counts as that text; another document as its pages, each with its
-      text and its picture.
+    - A document of plain text counts as this text. Another document counts as its pages, each with
+      its text and its picture.
     - Recordings and videos count by the second.
     - An address counts as a picture of 2048 x 2048 pixels, a document of 10 pages, or 5 minutes.
     """
@@ -316,7 +323,7 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
     if data is not None:
         size = len(data) if isinstance(data, bytes) else len(data) * 3 // 4
         rate = ASSUMED_RATES[media.kind]
-        # The header of a WAV recording has its bytes for a second (RFC 2361).
+        # The header of a WAV recording has its bytes per second (RFC 2361).
         head = _decoded(data[:64])
         if head[:4] == b"RIFF" and head[8:16] == b"WAVEfmt " and len(head) >= 32:
             rate = max(int.from_bytes(head[28:32], "little"), LOWEST_RATE)

@@ -1,6 +1,6 @@
 """Token counters: objects that count the tokens of a text and say how certain the count is.
 
-To count in another way, implement :class:`TokenCounter`.
+To count in another way, write a class like :class:`TokenCounter`.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ EXACT = "exact"
 
 @attrs.frozen
 class Count:
-    """The number of tokens of a text, and in ``label`` how certain it is.
+    """The number of tokens of a text; ``label`` says how certain the number is.
 
     The label is ``"exact"``, or begins with ``"estimate"``. The ``tokens`` of an estimate are
     enough for nearly all texts; budgets use them. ``typical`` is the usual number.
@@ -36,9 +36,9 @@ class Count:
 
 
 class TokenCounter(Protocol):
-    """The counter a user may pass as ``counter=``: an object with a method ``count``.
+    """The counter that you may pass as ``counter=``: an object with a method ``count``.
 
-    A plain function from a text to an ``int`` is accepted, too.
+    You may also pass a plain function from a text to an ``int``.
 
     >>> from promptdsl import split_text
     >>> from promptdsl.tokens import Count
@@ -67,7 +67,7 @@ class TextTokens(Protocol):
 
 
 class Tokens(ABC):
-    """A counter that caches the count of each text, for all of the process.
+    """A counter that caches the count of each text while the process runs.
 
     >>> from promptdsl.tokens import counter
     >>> tokens = counter("gpt-4o")
@@ -80,7 +80,7 @@ class Tokens(ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """How certain the counts are: ``"exact"``, or an estimate, its method and usual error."""
+        """How certain the counts are: ``"exact"``, or an estimate with its method and error."""
 
     @property
     def method(self) -> str:
@@ -96,19 +96,19 @@ class Tokens(ABC):
         """Return the tokens to reserve for a text; an estimate is rounded up."""
 
     def typical(self, text: str, /) -> int:
-        """Return the usual number of tokens of a text. It equals :meth:`of` if that is exact."""
+        """Return the usual number of tokens of a text, which equals :meth:`of` if that is exact."""
         count = self.count(text)
         return count.tokens if count.typical is None else count.typical
 
     def measured(self, text: str, /) -> int:
-        """Return the same as :meth:`of` without caching it: for texts that are counted once."""
+        """Return the same as :meth:`of` without a cache, for texts that are counted only once."""
         return self.of(text)
 
     def joined(self, texts: Iterable[str], /) -> int:
-        """Return the tokens of texts that are joined into one.
+        """Return the tokens of texts that are joined into one text.
 
         This may be more or less than the sum of their tokens. If the texts were counted before, an
-        encoding counts only the places where they meet.
+        encoding counts only the text around their borders.
         """
         return self.of("".join(texts))
 
@@ -120,6 +120,6 @@ def plain_text(text: object) -> str:
         return exact(text)
     raise ContentError(
         f"a token counter takes a text, not {type(text).__name__}",
-        fix="give it a str",
+        fix="pass a str",
         at=(author(),),
     )

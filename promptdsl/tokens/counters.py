@@ -1,4 +1,8 @@
-"""The token counter of a model: of one of tiktoken's encodings, or a user's own."""
+"""The token counter of a model: with one of tiktoken's encodings, or from the user.
+
+Read ``EncodedTokens`` first, then the ``Encoder`` that it counts with. ``tokens_for`` chooses the
+counter.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
@@ -30,23 +34,23 @@ from promptdsl.tokens.encodings import (
 T = TypeVar("T")
 
 OVERHEAD = 64
-"""The characters that each value counts in addition to its text, so many short texts are bounded.
-"""
+"""The characters that each value counts in addition to its text. They limit many short texts."""
 
 
 class Remembered(Generic[T]):
-    """A cache of the values of the latest texts, bounded by a number of characters.
+    """A cache of the values of the latest texts, limited by a number of characters.
 
-    It has two generations. When the younger one has half of the characters, it replaces the older
-    one. A text that is found in the older one moves to the younger one. So a lookup is nearly as
-    fast as that of a dictionary, and texts in use stay in the cache.
+    The cache has two generations. When the younger generation has half of the characters, it
+    replaces the older one. A text that is found in the older generation moves to the younger. So a
+    lookup is nearly as fast as in a dictionary, and texts in use stay in the cache.
     """
 
     __slots__ = ("_changing", "_half", "_older", "_size", "younger")
 
     def __init__(self, characters: int) -> None:
         self._half = characters // 2
-        # Other modules read it directly, because that is faster. Only this class changes it.
+        # Other modules read this dictionary directly, because that is faster. Only this class
+        # changes it.
         self.younger: dict[str, T] = {}
         self._older: dict[str, T] = {}
         self._size = 0
@@ -62,7 +66,7 @@ class Remembered(Generic[T]):
         return value
 
     def put(self, text: str, value: T) -> None:
-        """Store the value of a text, unless the text is longer than half of the bound."""
+        """Store the value of a text, unless the text is longer than half of the limit."""
         size = len(text) + OVERHEAD
         if size > self._half:
             return
@@ -85,7 +89,7 @@ ESTIMATING = "o200k_base"
 
 
 class Encoded(NamedTuple):
-    """The tokens of a text, and how many of them are not ASCII (only counted for ``ESTIMATING``).
+    """The tokens of a text; ``other`` of them are not ASCII (counted only for ``ESTIMATING``).
 
     ``certain`` is false if the text was cut at a position that may have changed the count.
     """
@@ -95,11 +99,11 @@ class Encoded(NamedTuple):
     certain: bool = True
 
 
-class Joint(NamedTuple):
-    """A text that is joined to others, so that only its ends have to be counted again.
+class TextEnds(NamedTuple):
+    """The ends of a text that is joined to other texts: only these have to be counted again.
 
-    ``head`` ends at its first certain cut, ``tail`` begins at its last one, and ``between`` has the
-    tokens of the text between them. The head of a text without a cut is the complete text, and its
+    ``head`` ends at the first certain cut of the text, and ``tail`` begins at the last. ``between``
+    has the tokens of the text between these. Without a cut, the head is the complete text, and the
     tail is ``None``.
     """
 
@@ -109,7 +113,7 @@ class Joint(NamedTuple):
 
 
 def encoder(name: str) -> "Encoder":
-    """Return the encoder of an encoding, always the same object in a process."""
+    """Return the encoder of an encoding; it is always the same object in a process."""
     name = SERVED_BY.get(name, name)
     with _MAKING:
         if name not in _encoders:
@@ -129,7 +133,7 @@ class Encoder:
         self._encoding = encoding(name)
         self._has_cuts = name in SHIPPED
         self.cached: Remembered[Encoded] = Remembered(REMEMBERED)
-        self._joints: Remembered[Joint] = Remembered(REMEMBERED)
+        self._ends: Remembered[TextEnds] = Remembered(REMEMBERED)
 
     def of(self, text: str) -> Encoded:
         """Return the tokens of a text, from the cache if it was counted before."""
@@ -140,21 +144,21 @@ class Encoder:
         return encoded
 
     def measured(self, text: str) -> Encoded:
-        """Return the tokens of a text, without caching them."""
+        """Return the tokens of a text, without a cache."""
         if len(text) <= (AT_ONCE if self._has_cuts else FORCED):
             return self._piece(text)
-        parts = [(self._piece(piece), certain) for piece, certain in pieces(text)]
-        certain = self._has_cuts and all(certain for _, certain in parts)
-        return _total([part for part, _ in parts])._replace(certain=certain)
+        counted_pieces = [(self._piece(piece), certain) for piece, certain in pieces(text)]
+        certain = self._has_cuts and all(certain for _, certain in counted_pieces)
+        return _total([encoded for encoded, _ in counted_pieces])._replace(certain=certain)
 
     def joined(self, texts: Iterable[str]) -> Encoded:
-        """Return the exact tokens of texts joined into one.
+        """Return the exact tokens of texts that are joined into one text.
 
-        If the texts were counted before, little more than the places where they meet is counted.
+        If the texts were counted before, only the text around their borders is counted.
         """
         if not self._has_cuts:
             return self.of("".join(texts))
-        # The tokens of two runs certainly add up. Those of two texts in a run may not.
+        # The tokens of two runs certainly add up. The tokens of two texts in a run may not.
         runs: list[list[str]] = []
         for text in filter(None, texts):
             if runs and not adds_up(runs[-1][-1], text):
@@ -166,14 +170,14 @@ class Encoder:
             if len(run) == 1:
                 counts.append(self.of(run[0]))
                 continue
-            # The tail of a text is counted with all that follows it, up to the next certain cut.
+            # The tail of a text is counted with the text after it, up to the next certain cut.
             pending: list[str] = []
             for text in run:
-                joint = self._joint(text)
-                pending.append(joint.head)
-                if joint.tail is not None:
-                    counts += (self.of("".join(pending)), joint.between)
-                    pending = [joint.tail]
+                text_ends = self._ends_of(text)
+                pending.append(text_ends.head)
+                if text_ends.tail is not None:
+                    counts += (self.of("".join(pending)), text_ends.between)
+                    pending = [text_ends.tail]
             counts.append(self.of("".join(pending)))
         return _total(counts)
 
@@ -189,31 +193,31 @@ class Encoder:
         """By rank of a token, 1 if it is not ASCII, else 0."""
         return bytes(not token.isascii() for token in vocabulary(self._name))
 
-    def _joint(self, text: str) -> Joint:
-        joint = self._joints.get(text)
-        if joint is not None:
-            return joint
+    def _ends_of(self, text: str) -> TextEnds:
+        text_ends = self._ends.get(text)
+        if text_ends is not None:
+            return text_ends
         first, last = first_cut(text), last_cut(text)
         if first is None or last is None:
-            joint = Joint(text, Encoded(0, 0), None)
+            text_ends = TextEnds(text, Encoded(0, 0), None)
         else:
             head, tail = text[:first], text[last:]
             total, ends = self.of(text), _total([self.of(head), self.of(tail)])
             between = Encoded(total.tokens - ends.tokens, total.other - ends.other, total.certain)
-            joint = Joint(head, between, tail)
-        self._joints.put(text, joint)
-        return joint
+            text_ends = TextEnds(head, between, tail)
+        self._ends.put(text, text_ends)
+        return text_ends
 
 
-def _total(parts: list[Encoded]) -> Encoded:
+def _total(counts: list[Encoded]) -> Encoded:
     return Encoded(
-        sum(part.tokens for part in parts),
-        sum(part.other for part in parts),
-        all(part.certain for part in parts),
+        sum(encoded.tokens for encoded in counts),
+        sum(encoded.other for encoded in counts),
+        all(encoded.certain for encoded in counts),
     )
 
 
-# The token counter of a model, and the counter that wraps a user's own.
+# The token counter of a model, and the counter that wraps the counter of a user.
 
 
 class EncodedTokens(Tokens):
@@ -227,7 +231,7 @@ class EncodedTokens(Tokens):
         self._label = label
         self._exact = label == EXACT
         self._encoder: Encoder | None = None
-        # In thousandths and rounded here once, so sums of parts are always the same.
+        # In thousandths, and rounded only here, so that sums of parts are always the same.
         self._plain = round(factors.must_fit * 1000), round(factors.typical * 1000)
         self._other = round(factors.other_must_fit * 1000), round(factors.other_typical * 1000)
 
@@ -262,23 +266,23 @@ class EncodedTokens(Tokens):
         return encoded[0] if self._exact else self._charged(encoded, _MUST_FIT)
 
     def measured(self, text: str, /) -> int:
-        """Return the same as :meth:`of`, without caching it."""
-        return self._charged(self._loaded().measured(text), _MUST_FIT)
+        """Return the same as :meth:`of`, without a cache."""
+        return self._charged(self._load().measured(text), _MUST_FIT)
 
     def joined(self, texts: Iterable[str], /) -> int:
-        """Return the tokens of texts that are joined into one."""
-        return self._charged(self._loaded().joined(texts), _MUST_FIT)
+        """Return the tokens of texts that are joined into one text."""
+        return self._charged(self._load().joined(texts), _MUST_FIT)
 
     def _encoded(self, text: str) -> Encoded:
         try:
-            encoder = self._encoder or self._loaded()
+            encoder = self._encoder or self._load()
             return encoder.of(text if type(text) is str else plain_text(text))
         except PromptError as error:
             end_traceback(error)
             raise
 
-    def _loaded(self) -> Encoder:
-        """Return the encoder. It is loaded when the first text is counted."""
+    def _load(self) -> Encoder:
+        """Return the encoder, which is loaded when the first text is counted."""
         if self._encoder is None:
             self._encoder = encoder(self._name)
         return self._encoder
@@ -311,7 +315,7 @@ class UserTokens(Tokens):
         text = text if type(text) is str else plain_text(text)
         count = self._counts.get(text)
         if count is None:
-            count = self._called(text)
+            count = self._call(text)
             self._counts.put(text, count)
         return count
 
@@ -320,10 +324,10 @@ class UserTokens(Tokens):
         return self.count(text).tokens
 
     def measured(self, text: str, /) -> int:
-        """Return the same as :meth:`of`, without caching it."""
-        return self._called(text).tokens
+        """Return the same as :meth:`of`, without a cache."""
+        return self._call(text).tokens
 
-    def _called(self, text: str) -> Count:
+    def _call(self, text: str) -> Count:
         count = getattr(self._counter, "count", self._counter)
         try:
             result = cast("Callable[[str], object]", count)(text)
@@ -340,10 +344,10 @@ class UserTokens(Tokens):
         if type(tokens) is int and 0 <= tokens <= maxsize:
             return tokens
         is_number = isinstance(tokens, int | float | None)
-        result = shown(tokens) if is_number else f"a {type(tokens).__name__}"
+        returned = shown(tokens) if is_number else f"a {type(tokens).__name__}"
         name = getattr(self._counter, "__qualname__", type(self._counter).__qualname__)
         raise OptionError(
-            f"the counter {name} returned {result} for a text",
+            f"the counter {name} returned {returned} for a text",
             fix="return the number of its tokens, a whole number, 0 or more",
             at=(author(),),
         )
@@ -352,19 +356,20 @@ class UserTokens(Tokens):
 def given_tokens(user_counter: UserCounter) -> Tokens:
     """Return the counter that wraps a user's counter.
 
-    It is the same object as before if the counter is one of the last few.
+    For one of the last eight counters, the result is the same object as before. Raises
+    :class:`OptionError` for an object that cannot count.
     """
     # The method ``count`` of a string or a list does not count tokens.
     counts = callable(user_counter) or callable(getattr(user_counter, "count", None))
     if not counts or isinstance(user_counter, Sequence):
         raise OptionError(
             f"counter={shown(user_counter)} cannot count",  # pyright: ignore[reportUnknownArgumentType]
-            fix="give a function that returns the number of tokens of a text, or the counter of a "
+            fix="pass a function that returns the number of tokens of a text, or the counter of a "
             'model: promptdsl.tokens.counter("gpt-5")',
             at=(author(),),
         )
     key = (id(user_counter), 0)
-    if isinstance(user_counter, MethodType):  # another object each time it is read
+    if isinstance(user_counter, MethodType):  # each use of a method makes another object
         key = (id(user_counter.__self__), id(user_counter.__func__))
     with _LOOKING:
         tokens = _recent.pop(key, None) or UserTokens(user_counter)
@@ -375,7 +380,7 @@ def given_tokens(user_counter: UserCounter) -> Tokens:
 
 
 _recent: dict[tuple[int, int], UserTokens] = {}
-"""The last eight counters of users by identity, each with its counts, the latest last."""
+"""The last eight counters of users by their ids, each with its counts, the latest last."""
 _LOOKING = Lock()
 
 
@@ -384,8 +389,7 @@ def counter(model: str | None = None) -> Tokens:
     """Return the counter of a model, by its name; without a name, a general estimate.
 
     Counts are exact if the model's encoding is public. Otherwise they are estimates, and their
-    label says how they are made. The encoding is loaded when the first text is counted; no file is
-    fetched.
+    label says how. The encoding is loaded when the first text is counted; no file is fetched.
 
     >>> from promptdsl.tokens import counter
     >>> counter("gpt-4o").of("How many tokens is this?")
@@ -397,12 +401,12 @@ def counter(model: str | None = None) -> Tokens:
     :class:`TokenizerError` if the files of the encoding are missing.
     """
     if not (model is None or isinstance(model, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"model={shown(model)}", fix="give the name of a model", at=(author(),))
+        raise OptionError(f"model={shown(model)}", fix="write the name of a model", at=(author(),))
     return tokens_for(facts_for(model, None))
 
 
 def tokens_for(facts: ModelFacts, given: UserCounter | None = None) -> Tokens:
-    """Return the counter of a target model: the ``given`` one, else that of the model.
+    """Return the counter of a target model: the counter ``given``, else the counter of the model.
 
     Raises :class:`OptionError` for a counter that cannot count.
 

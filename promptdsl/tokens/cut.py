@@ -1,4 +1,4 @@
-"""Cutting a text to a number of tokens, and splitting one into parts of such a size."""
+"""Functions that cut a text to a number of tokens, and that split a text into parts of a size."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.tokens.count import Tokens, UserCounter
 from promptdsl.tokens.counters import tokens_for
 
-# Cutting a text to a number of tokens: after a paragraph, a sentence or a word if possible.
+# A text that is cut to a number of tokens: after a paragraph, a sentence or a word if possible.
 #
 # Read ``fitting_end`` first, then ``best_boundary``.
 
@@ -22,15 +22,17 @@ _BOUNDARY = re.compile("\\s+|[\u3002\uff01\uff1f\uff0e\uff61][\u300d\u300f\uff09
 _STOPS = frozenset(".!?\u2026")
 _CLOSERS = "\"'\u201d\u2019\u00bb)]*_"
 _AROUND = 64
-"""The characters searched before and after a range, because white space may cross its ends."""
+"""The number of characters that are searched before and after a range.
+
+White space may cross the ends of the range."""
 
 
 def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
-    """Return the best position to cut between ``start`` and ``end``, ``None`` if there is none.
+    """Return the best position to cut between ``start`` and ``end``, ``None`` without a position.
 
-    The end of a paragraph is best, then the end of a sentence or a line, then the end of a word.
-    Among equal positions it is the first, or with ``last`` the last. The position is after white
-    space, or inside it if the white space crosses ``start`` or ``end``.
+    The end of a paragraph is best, then the end of a sentence or a line, then the end of a word. Of
+    equal positions, the first is returned, or with ``last`` the last. The position is after white
+    space; if the white space crosses ``start`` or ``end``, it is inside the white space.
     """
     best, best_level = None, 0
     for match in _BOUNDARY.finditer(text, max(0, start - _AROUND), end + _AROUND):
@@ -47,7 +49,7 @@ def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
             level = PARAGRAPH
         elif lines or not space.isspace() or before[-1:] in _STOPS:
             level = SENTENCE
-        # White space that crosses the end is cut; a stop and its closing characters are not.
+        # White space that crosses the end may be cut; a stop and its closing characters may not.
         if position > end:
             if not space.isspace():
                 break
@@ -58,16 +60,17 @@ def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
 
 
 def character_boundary(text: str, position: int, *, forwards: bool = False) -> int:
-    """Return the nearest position that is not inside a visible character, backwards by default.
+    """Return the nearest position that is not inside a visible character.
 
-    CR LF, a surrogate pair, and a letter with its combining marks and joiners are one character.
-    After 32 marks the search ends, and the marks are separated.
+    The search goes backwards by default. CR LF, a surrogate pair, and a letter with its combining
+    marks and joiners are each a single character. The search ends after 32 marks: then they are
+    separated.
     """
     step = 1 if forwards else -1
-    for near in range(position, position + step * 32, step):
-        if not 0 < near < len(text):
-            return min(max(near, 0), len(text))
-        before, after = text[near - 1], text[near]
+    for nearest in range(position, position + step * 32, step):
+        if not 0 < nearest < len(text):
+            return min(max(nearest, 0), len(text))
+        before, after = text[nearest - 1], text[nearest]
         if after < "\u0300":
             is_inside = before == "\r" and after == "\n"
         else:
@@ -75,31 +78,31 @@ def character_boundary(text: str, position: int, *, forwards: bool = False) -> i
             is_pair = "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
             is_inside = is_joined or is_pair or "\U0001f3fb" <= after <= "\U0001f3ff"
         if not is_inside:
-            return near
+            return nearest
     return position
 
 
 def fitting_prefix(text: str, limit: int, tokens: Tokens, *, end: bool = False) -> str:
     """Return the longest beginning of a text that has at most ``limit`` tokens.
 
-    With ``end``, it is the longest end of the text. The cut is after a paragraph, else a sentence,
-    else a word, if that keeps at least half of the text that fits; else between two characters.
-    White space around the cut belongs to the text before it. A text that fits is returned
-    unchanged. If no character fits, the result is empty.
+    With ``end``, return the longest end of the text. The cut is after a paragraph, else after a
+    sentence, else after a word, if this keeps at least half of the text that fits. Otherwise it is
+    between two characters. White space at the cut belongs to the text before it. A text that fits
+    is returned unchanged. If no character fits, the result is empty.
 
     >>> from promptdsl.tokens import counter, fitting_prefix
     >>> fitting_prefix("One sentence. And another one.", 5, counter("gpt-4o"))
     'One sentence. '
     """
-    # Check the complete text first: a part of a text may have more tokens than all of it.
+    # Check the complete text first: a part of a text may have more tokens than the complete text.
     if tokens.measured(text) <= limit:
         return text
     if not end:
         return text[: fitting_end(text, 0, limit, tokens)]
     length = len(text)
-    most = _most_characters(lambda size: text[length - size :], length, limit, tokens)
-    begin = length - most
-    boundary = best_boundary(text, begin, length - (most + 1) // 2, last=False)
+    fitting = _most_characters(lambda size: text[length - size :], length, limit, tokens)
+    begin = length - fitting
+    boundary = best_boundary(text, begin, length - (fitting + 1) // 2, last=False)
     for cut in (boundary or begin, begin):
         tail = text[character_boundary(text, cut, forwards=True) :]
         if tokens.measured(tail) <= limit:
@@ -108,13 +111,17 @@ def fitting_prefix(text: str, limit: int, tokens: Tokens, *, end: bool = False) 
 
 
 def fitting_end(text: str, start: int, limit: int, tokens: Tokens) -> int:
-    """Return the end of the longest part of a text that begins at ``start`` and fits a limit."""
+    """Return the end of the longest part of a text that begins at ``start`` and fits a limit.
+
+    ``limit`` is a number of tokens; the result is a position. The cut is as in
+    :func:`fitting_prefix`.
+    """
     length = len(text) - start
-    most = _most_characters(lambda size: text[start : start + size], length, limit, tokens)
-    end = start + most
+    fitting = _most_characters(lambda size: text[start : start + size], length, limit, tokens)
+    end = start + fitting
     if end == len(text):
         return end
-    boundary = best_boundary(text, start + (most + 1) // 2, end, last=True)
+    boundary = best_boundary(text, start + (fitting + 1) // 2, end, last=True)
     for cut in (boundary or end, end):
         stop = max(start, character_boundary(text, cut))
         # A shorter text may have more tokens.
@@ -123,34 +130,36 @@ def fitting_end(text: str, start: int, limit: int, tokens: Tokens) -> int:
     return end
 
 
-def _most_characters(part: Callable[[int], str], length: int, limit: int, tokens: Tokens) -> int:
-    """Return a number of characters that fits a limit, while one more does not.
+def _most_characters(
+    part_of_size: Callable[[int], str], length: int, limit: int, tokens: Tokens
+) -> int:
+    """Return a number of characters that fits a limit of tokens, while one character more does not.
 
-    ``part`` returns the part of a text with a number of characters. Tokens have about the same
-    length in all of a text, so the counts of two sizes show where to search between them.
+    ``part_of_size`` returns the part of a text with a number of characters. Tokens have about the
+    same length everywhere in a text. So the counts of two sizes show where to search between them.
     """
-    # The first guess is four characters a token.
+    # The first guess is four characters per token.
     fits, low, size = 0, 0, min(length, max(1, limit) * 4)
-    while (count := tokens.measured(part(size))) <= limit:
+    while (count := tokens.measured(part_of_size(size))) <= limit:
         if size == length:
             return length
         fits, low, size = size, count, min(length, size * 2)
-    over, high, guesses = size, count, 0
-    while over - fits > 1:
+    too_many, high, guesses = size, count, 0
+    while too_many - fits > 1:
         guesses += 1
-        # Six guesses from the counts, alternately above and below the limit, then bisection.
-        wanted = limit - low + guesses % 2
-        share = wanted / (high - low) if guesses <= 6 else 0.5
-        size = min(max(fits + int((over - fits) * share), fits + 1), over - 1)
-        count = tokens.measured(part(size))
+        # Six guesses by the counts, alternately above and below the limit; then bisection.
+        missing = limit - low + guesses % 2
+        share = missing / (high - low) if guesses <= 6 else 0.5
+        size = min(max(fits + int((too_many - fits) * share), fits + 1), too_many - 1)
+        count = tokens.measured(part_of_size(size))
         if count <= limit:
             fits, low = size, count
         else:
-            over, high = size, count
+            too_many, high = size, count
     return fits
 
 
-# Splitting a text by a delimiter, and into parts of no more than a number of tokens.
+# A text that is split at a delimiter, and into parts with at most a number of tokens.
 
 
 @public_api
@@ -163,10 +172,10 @@ def split_text(
     """Return the parts of a text: split at a delimiter, then cut to at most ``max_tokens`` each.
 
     ``on`` is the delimiter. If no part was cut, ``on.join(parts)`` is the text. A part with more
-    than ``max_tokens`` tokens is cut after a paragraph, else a sentence, else a word; without
-    ``on``, ``"".join(parts)`` is the text. Only a part of one character may exceed ``max_tokens``.
-    An empty text has no parts; between two delimiters there may be an empty part. ``counter``
-    counts the tokens, by default in o200k_base.
+    than ``max_tokens`` tokens is cut after a paragraph, else after a sentence, else after a word.
+    Without ``on``, ``"".join(parts)`` is the text. Only a part of a single character may exceed
+    ``max_tokens``. An empty text has no parts; between two delimiters there may be an empty part.
+    ``counter`` counts the tokens, by default in o200k_base.
 
     >>> from promptdsl import split_text
     >>> split_text("one two---three", on="---")
@@ -192,7 +201,7 @@ def split_text(
     for section in sections:
         start = 0
         while start < len(section):
-            # A character that is larger than the limit is a part of its own.
+            # A character with more tokens than the limit is a separate part.
             end = max(fitting_end(section, start, max_tokens, tokens), start + 1)
             parts.append(section[start:end])
             start = end
@@ -209,7 +218,7 @@ def _check_arguments(text: object, on: object, max_tokens: object) -> None:
     if on is None and max_tokens is None:
         raise OptionError(
             "split_text() needs on= or max_tokens=",
-            fix="say where to split, or how large a part may be",
+            fix="write on='---', or max_tokens=500",
         )
     if on is not None and (not isinstance(on, str) or not on):
         raise OptionError(f"on={shown(on)}", fix="write the delimiter, a string, as on='---'")

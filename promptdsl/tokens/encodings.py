@@ -1,4 +1,7 @@
-"""tiktoken's encodings, each loaded once, and the cuts of a text that they certainly respect."""
+"""tiktoken's encodings, and the certain cuts of a text: no token crosses such a cut.
+
+Begin with ``encoding``. ``first_cut``, ``last_cut`` and ``pieces`` are for long texts.
+"""
 
 import gzip
 import os
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 # files of the others are read from tiktoken's cache. Only :func:`download` fetches a file.
 #
 # A packed vocabulary is a gzipped file of three parts: the number of tokens (four bytes, the
-# highest first), the length of each token (one byte each), and the bytes of all tokens by rank. It
+# highest first), the length of each token (a byte each), and the bytes of all tokens by rank. It
 # has 1 MB; the file that OpenAI publishes, in base64 with ranks, has 3.6 MB.
 
 _LETTERS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
@@ -50,11 +53,11 @@ SHIPPED: Mapping[str, tuple[str, Mapping[str, int]]] = {
 }
 """The encodings whose vocabulary ships with promptdsl, as in tiktoken 0.14.
 
-Each has the pattern that first splits a text, and its special tokens with their ranks.
+Each value is the pattern that first splits a text, and the special tokens with their ranks.
 """
 
 SERVED_BY = {"o200k_harmony": "o200k_base"}
-"""Encodings that differ from a shipped one only in special tokens, which no text contains."""
+"""Encodings that differ from a shipped encoding only in special tokens, which no text contains."""
 
 
 def packed_file(name: str) -> Path:
@@ -77,10 +80,10 @@ def vocabulary(name: str) -> list[bytes]:
 
 @cache
 def encoding(name: str) -> "Encoding":
-    """Return tiktoken's encoding of a name, always the same object.
+    """Return tiktoken's encoding of a name; it is always the same object.
 
-    If tiktoken has loaded the encoding already, that one is returned. Raises
-    :class:`TokenizerError` for an unknown encoding, and for one that is not downloaded.
+    If tiktoken has already loaded the encoding, that object is returned. Raises
+    :class:`TokenizerError` for an unknown encoding, and for an encoding that is not downloaded.
     """
     if name in SERVED_BY:
         return encoding(SERVED_BY[name])
@@ -134,7 +137,7 @@ def cache_folder() -> Path | None:
 
 
 def _cached_encoding(name: str) -> "Encoding":
-    """Return an encoding from tiktoken's cache. A missing file is an error; it is not fetched."""
+    """Return an encoding from tiktoken's cache; :class:`TokenizerError` for a missing file."""
     if name not in FILES:
         raise TokenizerError(
             f"unknown encoding {name!r}",
@@ -151,7 +154,8 @@ def _cached_encoding(name: str) -> "Encoding":
         if folder is None:
             missing.append(f"for {address}: it is turned off")
             continue
-        # tiktoken names a file by the SHA-1 of its address, and replaces one with a wrong SHA-256.
+        # tiktoken names a file by the SHA-1 of its address. It replaces a file whose SHA-256 is
+        # wrong.
         path = folder / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
         try:
             is_published = hashlib.sha256(path.read_bytes()).hexdigest() == digest
@@ -163,7 +167,7 @@ def _cached_encoding(name: str) -> "Encoding":
         raise TokenizerError(
             f"the encoding {name!r} is missing: tiktoken's cache has no file {', '.join(missing)}",
             fix=f"fetch it once with promptdsl.tokens.download({name!r}), or set "
-            "TIKTOKEN_CACHE_DIR to a folder that has it, or give counter=",
+            "TIKTOKEN_CACHE_DIR to a folder that has it, or pass counter=",
             at=(author(),),
         )
     return tiktoken.get_encoding(name)
@@ -174,7 +178,7 @@ def _known_names() -> tuple[str, ...]:
 
 
 def download(encoding: str) -> None:
-    """Fetch the files of an encoding into tiktoken's cache, unless they are there.
+    """Fetch the files of an encoding into tiktoken's cache, unless they are already in it.
 
     tiktoken fetches them, and keeps only files with the published SHA-256. An encoding that ships
     with promptdsl needs no file:
@@ -182,8 +186,8 @@ def download(encoding: str) -> None:
     >>> from promptdsl.tokens import download
     >>> download("o200k_base")
 
-    Raises :class:`TokenizerError` when a file cannot be fetched or kept, :class:`OptionError` for
-    an unknown encoding.
+    Raises :class:`TokenizerError` if a file cannot be fetched or stored, and :class:`OptionError`
+    for an unknown encoding.
     """
     if not is_one_of(encoding, _known_names()):
         raise OptionError(
@@ -209,8 +213,8 @@ def download(encoding: str) -> None:
 # Certain cuts of a text: the tokens of both sides add up to those of the complete text.
 #
 # o200k_base and cl100k_base first split a text by a pattern, then search for tokens in each match.
-# A cut is certain if no match contains both of its sides, and no match depends on the text beyond
-# it. There are two kinds:
+# A cut is certain if no match contains text from both its sides, and no match before it depends on
+# the text after it. There are two kinds:
 #
 # - between a character that is not white space and a space or tab after it, because these can only
 #   begin a match,
@@ -225,12 +229,12 @@ _CUT = re.compile(r"\S(?=[ \t])|[\r\n](?=[^\s/])")
 _LINE_ENDS = {"\r", "\n"}
 
 AT_ONCE = 200_000
-"""The most characters that are counted at once. A longer text is counted in pieces."""
+"""The maximum number of characters that are counted at once: a longer text is counted in pieces."""
 
 FORCED = 900_000
-"""The characters of a piece that ends without a certain cut.
+"""The number of characters after which a piece ends without a certain cut.
 
-It is the limit because the pattern fails on more than a million characters of white space.
+The pattern fails on more than a million characters of white space.
 """
 
 
@@ -241,7 +245,7 @@ def first_cut(text: str, start: int = 0) -> int | None:
 
 
 def last_cut(text: str, start: int = 0, end: int | None = None) -> int | None:
-    """Return the last certain cut after ``start`` and no later than ``end``, or ``None``."""
+    """Return the last certain cut after ``start`` and not after ``end``, or ``None``."""
     end = len(text) if end is None else end
     size = 64
     while True:
@@ -255,10 +259,10 @@ def last_cut(text: str, start: int = 0, end: int | None = None) -> int | None:
 
 
 def adds_up(before: str, after: str) -> bool:
-    """Return whether the tokens of two texts certainly add up to those of both together.
+    """Return whether the tokens of two texts certainly add up to the tokens of the joined text.
 
-    They do if the first ends with a line end, and the second does not begin with ``/`` and has a
-    character other than white space in its first line.
+    They do if three things are true: the first text ends with a line end, the second does not begin
+    with ``/``, and the first line of the second is not blank.
     """
     if before[-1:] not in _LINE_ENDS or not before or after[:1] == "/":
         return False
@@ -269,7 +273,7 @@ def adds_up(before: str, after: str) -> bool:
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the pieces of a long text, each with whether it ends at a certain cut.
 
-    The end of the text is certain, too.
+    The end of the text counts as a certain cut.
     """
     start = 0
     while len(text) - start > AT_ONCE:

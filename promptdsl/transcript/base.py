@@ -1,4 +1,7 @@
-"""The log of a transcript: its entries, its current messages, and writing further entries."""
+"""The log of a transcript: its entries, its current messages, and how it writes new entries.
+
+Read ``TranscriptLog._commit`` first: every change of a transcript goes through it.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,18 +19,18 @@ from promptdsl.messages.message import Message, last_calls
 from promptdsl.transcript import pairs
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn
 from promptdsl.transcript.files import TranscriptFile
-from promptdsl.transcript.log import Standing, metadata_of, state_after, usage_of
+from promptdsl.transcript.log import LogState, metadata_of, state_after, usage_of
 from promptdsl.transcript.stores import BoundStore
 
 Clock: TypeAlias = Callable[[], datetime] | None
 Ids: TypeAlias = Literal["uuid", "uuid7"] | Callable[[], str] | None
 Target: TypeAlias = Message | TranscriptTurn | TranscriptEntry | int | str
-"""The turn that a change is about; a string is the id of a message."""
+"""The turn to change; a string is the id of a message."""
 Path: TypeAlias = str | PathLike[str]
 Subscriber: TypeAlias = Callable[[TranscriptEntry], object]
 
 
-class New(NamedTuple):
+class NewEntry(NamedTuple):
     """An entry before it has its number and its time."""
 
     type: str
@@ -37,26 +40,26 @@ class New(NamedTuple):
 
 
 class TranscriptLog(Sequence[Message]):
-    """A transcript without the methods that change it: entries, current messages, subscribers."""
+    """The entries, current messages and subscribers of a transcript; subclasses change these."""
 
     def _begin(self, clock: Clock, ids: Ids) -> None:
         self._lock = RLock()
         self._entries: dict[int, TranscriptEntry] = {}
-        self._state = Standing()
+        self._state = LogState()
         self._message_list: list[Message] | None = []
         self._messages: tuple[Message, ...] | None = ()
-        self._waiting_calls: dict[str, ToolUseBlock] | None = {}
-        """The calls without a result, by id; ``None`` where they must be looked for."""
+        self._pending: dict[str, ToolUseBlock] | None = {}
+        """The calls without a result, by id; ``None`` if they are not known yet."""
         self._clock = clock
         self._ids = _maker_of(ids)
         self._file: TranscriptFile | BoundStore | None = None
         self._closed: tuple[str, str] | None = None
-        """Why it cannot be changed, and what to do."""
+        """Why the transcript cannot be changed, and what to do; ``None`` if it can."""
         self._subscribers: list[Subscriber] = []
         self._queue: deque[TranscriptEntry] = deque()
         self._delivers = False
         self.repairs: tuple[str, ...] = ()
-        """What was left out or repaired in a cut reply, a recorded conversation or a file."""
+        """Notes of what was left out or repaired, in a reply, a recorded conversation or a file."""
 
     # The current state.
 
@@ -79,26 +82,26 @@ class TranscriptLog(Sequence[Message]):
 
     @property
     def entries(self) -> tuple[TranscriptEntry, ...]:
-        """All entries, also of what was undone or removed."""
+        """All entries, also those of undone or removed content."""
         with self._lock:
             return tuple(self._entries.values())
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The tags of the transcript: the last value of each."""
+        """The tags of the transcript, each with its last value."""
         with self._lock:
             tags: Mapping[str, object] = frozen(metadata_of(self._entries))
             return tags
 
     @property
     def usage(self) -> dict[str, int]:
-        """The token counts of all replies, also of those that were undone: sums by kind."""
+        """The sums of the token counts of all replies, by kind; undone replies count, too."""
         with self._lock:
             return usage_of(self._entries)
 
     @property
     def pending_calls(self) -> tuple[ToolUseBlock, ...]:
-        """The calls without a result: run them, and :meth:`answer` each."""
+        """The calls without a result. Run each, and record its result with :meth:`answer`."""
         with self._lock:
             return tuple(self._open_calls().values())
 
@@ -120,27 +123,27 @@ class TranscriptLog(Sequence[Message]):
 
     def _open_calls(self) -> dict[str, ToolUseBlock]:
         """Return the calls without a result, by id."""
-        if self._waiting_calls is None:
+        if self._pending is None:
             turns = reversed(self._state.turns)
             messages = (turn.message for turn in turns if turn.message is not None)
-            self._waiting_calls = {call.id: call for call in last_calls(messages).waiting}
-        return self._waiting_calls
+            self._pending = {call.id: call for call in last_calls(messages).unanswered}
+        return self._pending
 
     @property
     def _last(self) -> int:
         return next(reversed(self._entries), 0)
 
-    # Writing entries.
+    # New entries.
 
-    def _commit(self, news: list[New]) -> list[TranscriptEntry]:
-        """Write entries, apply them, and then call the subscribers."""
+    def _commit(self, new_entries: list[NewEntry]) -> list[TranscriptEntry]:
+        """Write entries to the file or store, apply them, and then call the subscribers."""
         if self._closed is not None:
             why, fix = self._closed
             raise TranscriptError(f"this transcript cannot be changed: {why}", fix=fix)
         now = self._clock() if self._clock is not None else None
         if now is not None and now.tzinfo is None:
             raise OptionError(
-                f"the clock says {now}, without a time zone", fix="return datetime.now(UTC)"
+                f"the clock returned {now}, without a time zone", fix="return datetime.now(UTC)"
             )
         at = None if now is None else now.isoformat()
         first = self._last + 1
@@ -148,32 +151,35 @@ class TranscriptLog(Sequence[Message]):
             TranscriptEntry(
                 number, new.type, at, first, cast("Any", new.data), new.message, new.value
             )
-            for number, new in enumerate(news, first)
+            for number, new in enumerate(new_entries, first)
         ]
         if self._file is not None:
             self._file.write(entries)
         try:
             self._entries.update({entry.number: entry for entry in entries})
             self._state.follow(self._entries, entries)
-            self._added(entries)
+            self._update_messages(entries)
         except TranscriptError:
             self._rebuild(first - 1)
             raise
         except BaseException:
-            # A signal came in between: the entries are written, so they count.
+            # A signal interrupted this block: the entries are already written, so they count.
             self._rebuild(self._last)
             raise
         self._deliver(entries)
         return entries
 
     def _rebuild(self, last: int) -> None:
-        """Compute the state after an entry again, where a change was not completed."""
+        """Compute the state after an entry again, because a change was not completed."""
         entries = {number: entry for number, entry in self._entries.items() if number <= last}
         self._state = state_after(entries, is_salvaged=self._state.is_salvaged)
         self._changed()
 
-    def _added(self, entries: list[TranscriptEntry]) -> None:
-        """Update the messages and the open calls; for appended messages, without older turns."""
+    def _update_messages(self, entries: list[TranscriptEntry]) -> None:
+        """Update the messages and the open calls.
+
+        After an entry that is not a message, they are computed again when they are needed.
+        """
         self._messages = None
         if any(entry.type != "message" for entry in entries):
             self._changed()
@@ -181,14 +187,14 @@ class TranscriptLog(Sequence[Message]):
         for message in (entry.message for entry in entries):
             if message is not None and self._message_list is not None:
                 self._message_list.append(message)
-            if message is not None and self._waiting_calls is not None:
-                self._waiting_calls = pairs.open_after(message, self._waiting_calls)
+            if message is not None and self._pending is not None:
+                self._pending = pairs.open_after(message, self._pending)
 
     def _changed(self) -> None:
-        self._message_list = self._messages = self._waiting_calls = None
+        self._message_list = self._messages = self._pending = None
 
     def _deliver(self, entries: Iterable[TranscriptEntry]) -> None:
-        """Pass entries to the subscribers; what one of them appends is passed on after these."""
+        """Pass entries to the subscribers; entries that a subscriber appends follow after them."""
         if not self._subscribers:
             return
         self._queue.extend(entries)
@@ -214,9 +220,10 @@ class TranscriptLog(Sequence[Message]):
 
     @public_api
     def subscribe(self, function: Subscriber) -> Callable[[], None]:
-        """Call a function with each further entry, in order; return a function that ends this.
+        """Call a function with each new entry, in order; return a function that ends this.
 
-        The function may append. If it raises, the writer gets a :class:`SubscriberError`.
+        The function may append to the transcript. If it raises an exception, the writer gets a
+        :class:`SubscriberError`.
         """
         with self._lock:
             self._subscribers.append(function)

@@ -1,4 +1,7 @@
-"""The entries of a transcript: their types, their lines in a file, and the turns they make."""
+"""The entries of a transcript: their types, their lines in a file, and the turns that they make.
+
+Read ``TranscriptEntry`` first, in the second half.
+"""
 
 import json
 import re
@@ -39,12 +42,12 @@ REGISTERED: dict[str, Any] = {}  # Any: classes with from_json and to_json
 
 
 def type_of(value: object) -> str | None:
-    """Return the name that the class of a value is registered under, or ``None``."""
+    """Return the name with which the class of a value is registered, or ``None``."""
     return next((name for name, cls in REGISTERED.items() if type(value) is cls), None)
 
 
 def is_known(name: str) -> bool:
-    """Return whether this version reads entries of a type."""
+    """Return whether this version can read entries of a type."""
     return name in BUILT_IN or name in REGISTERED
 
 
@@ -59,8 +62,9 @@ def message_of(name: str, value: Any) -> Message | None:  # Any: of a registered
         if not any(block.type in ("tool_use", "tool_result") for block in blocks):
             return message
     raise TranscriptError(
-        f"to_message() of the type {name!r} returns a Message without calls and results, or None",
-        fix="append calls and results as messages of their own",
+        f"to_message() of the type {name!r} must return a Message without calls and results, "
+        "or None",
+        fix="append calls and results as separate messages",
     )
 
 
@@ -85,8 +89,8 @@ def entry_type(name: str) -> Callable[[C], C]:
     >>> Transcript().append(Rating(5)).data["value"]
     {'stars': 5}
 
-    Raises :class:`OptionError` for the name of a built-in type, for a name that is taken, and for a
-    class without these methods.
+    Raises :class:`OptionError` for the name of a built-in type, for a name of another class, and
+    for a class without these methods.
     """
     if not isinstance(name, str) or not name.isidentifier() or name in BUILT_IN:  # pyright: ignore[reportUnnecessaryIsInstance]
         fix = f"write a word; these are taken: {', '.join(BUILT_IN)}"
@@ -98,10 +102,10 @@ def entry_type(name: str) -> Callable[[C], C]:
             if not callable(getattr(cls, method, None)):
                 fix = "write to_json(self), and from_json(cls, data) as a class method"
                 raise OptionError(f"{cls.__name__} has no {method}()", fix=fix)
-        known = REGISTERED.setdefault(name, cls)
-        # A module that is loaded again defines its class again.
-        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            what = f"the entry type {name!r} is taken by {known.__qualname__}"
+        registered = REGISTERED.setdefault(name, cls)
+        # A module that is loaded again defines the same class again.
+        if (registered.__module__, registered.__qualname__) != (cls.__module__, cls.__qualname__):
+            what = f"the entry type {name!r} is taken by {registered.__qualname__}"
             raise OptionError(what, fix="give it another name")
         REGISTERED[name] = cls
         return cls
@@ -126,7 +130,7 @@ def with_sum(data: dict[str, object]) -> bytes:
 
 
 def summed(text: str) -> bytes:
-    """Return the line of the JSON text of an object, with the same checksum."""
+    """Return the line for the JSON text of an object, with the same checksum as ``with_sum``."""
     body = text.encode()
     return b'%b%b%08x"}\n' % (body[:-1], _SUM, crc32(body))
 
@@ -157,10 +161,10 @@ def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
 
 
 def _may_lose_a_key(body: bytes, json_object: Any) -> bool:  # Any: JSON
-    """Return whether a JSON text may have a key twice, of which only one is in its data.
+    """Return whether a JSON text may have the same key twice: its data has only one of them.
 
-    Each key is followed by a quote and a colon. If a text has as many of these as its data has
-    keys, no key is lost. A string that begins with a colon only raises their number.
+    A quote and a colon are at the end of each key. If a text has as many of these as its data has
+    keys, no key is lost. A string that begins with a colon makes the first number larger.
     """
     text = body.translate(None, b" \t\r").replace(b"\\\\", b"")
     count = text.count(b'":') - text.count(b'\\":')
@@ -176,7 +180,7 @@ def _may_lose_a_key(body: bytes, json_object: Any) -> bool:  # Any: JSON
 
 
 class LineFields(NamedTuple):
-    """The fields of an entry, as its line has them."""
+    """The fields of an entry, read from its line."""
 
     number: int
     type: str
@@ -189,7 +193,7 @@ class LineFields(NamedTuple):
 
 
 def fields_of(line: bytes) -> LineFields:
-    """Return the fields of an entry by its line; :class:`ValueError` says what is wrong."""
+    """Return the fields of an entry from its line; :class:`ValueError` says what is wrong."""
     json_object = object_of(line)
     number, kind = json_object.get("n"), json_object.get("type")
     if (
@@ -258,33 +262,37 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {  # Any: JSON
 }
 
 
-# The entries of a transcript, their lines in a file, and the turns that they make.
+# Entries, and the turns that they make.
 
 _set = object.__setattr__
 
 Part: TypeAlias = Literal["message", "rest", "note"]
-"""What a turn shows of its entry: the message, the rest of a message, or the note."""
+"""What a turn has of its entry: the message, the rest of another message, or the note."""
 
 LEVELS = 206
-"""How deep the data of an entry may be nested: inside a message, data is some levels deeper."""
+"""The maximum depth of the data of an entry, in levels: data inside a message is deeper by some."""
 
 SUMMARY_TAGS = TAGS | {"summary"}
 """The reserved tags in the text of a summary."""
 
 
 def utc_now() -> datetime:
-    """Return the time, in UTC."""
+    """Return the current time, in UTC."""
     return datetime.now(UTC)
 
 
 @attrs.frozen(eq=False, repr=False)
 class TranscriptEntry:
-    """One entry of a transcript. It is never changed or removed: an edit is a further entry.
+    """An entry of a transcript. It is never changed or removed: an edit is another entry.
 
-    ``number`` counts from 1 and never changes. ``type`` is a word such as ``message``, ``at`` the
-    time in ISO 8601 or ``None``, ``data`` plain JSON data. ``change`` is the number of the first
-    entry that was written together with it. ``value`` is the object of a type that
-    :func:`entry_type` registered. Equality ignores the time.
+    - ``number`` counts from 1 and never changes.
+    - ``type`` is a word such as ``message``.
+    - ``at`` is the time in ISO 8601, or ``None``.
+    - ``data`` is plain JSON data.
+    - ``change`` is the number of the first entry that was written together with this one.
+    - ``value`` is the object of a type that :func:`entry_type` registered.
+
+    ``==`` ignores the time.
 
     >>> from promptdsl import Transcript
     >>> entry = Transcript().append("Hi.")
@@ -300,9 +308,9 @@ class TranscriptEntry:
     _message: Message | Absent | None = ABSENT
     _value: object = None
     opaque: bool = False
-    """Whether this version of the package cannot read it."""
+    """Whether this version of the package cannot read the entry."""
     line: bytes | None = None
-    """Its bytes in a file, if this version would write different ones."""
+    """Its bytes in a file, if this version would write different bytes."""
     _rests: dict[int, Message] | None = attrs.field(default=None, init=False)
 
     @property
@@ -329,14 +337,14 @@ class TranscriptEntry:
 
     @property
     def message(self) -> Message | None:
-        """The message of the entry, the same object each time, or ``None``."""
+        """The message of the entry, or ``None``; each use returns the same object."""
         if self._message is not ABSENT:
             return self._message
-        made = None if self.opaque else self._made()
-        _set(self, "_message", made)
-        return made
+        message = None if self.opaque else self._make_message()
+        _set(self, "_message", message)
+        return message
 
-    def _made(self) -> Message | None:
+    def _make_message(self) -> Message | None:
         """Return the message that the data describes."""
         if self.type in ("message", "replace"):
             return self._read(self._raw["message"])
@@ -347,7 +355,7 @@ class TranscriptEntry:
 
     @property
     def rests(self) -> Mapping[int, Message]:
-        """The rest of other turns, by number, after the results of removed calls were removed."""
+        """The messages of other turns, by number, without the results of removed calls."""
         if self._rests is None:
             is_edit = self.type in ("replace", "remove") and not self.opaque
             rests: Any = self._raw.get("rest", {}) if is_edit else {}  # Any: JSON
@@ -362,7 +370,7 @@ class TranscriptEntry:
             raise TranscriptError(what, fix="open the file with salvage=True") from None
 
     def to_line(self) -> str:
-        """Return the entry as one line of JSON with a checksum, without a line end, for a store."""
+        """Return the entry as a line of JSON with a checksum, without a line end, for a store."""
         return line_of(self)[:-1].decode()
 
     @classmethod
@@ -370,20 +378,20 @@ class TranscriptEntry:
     def from_line(cls, line: str | bytes) -> "TranscriptEntry":
         """Return the entry of a line that :meth:`to_line` returned.
 
-        Raises :class:`TranscriptError` for a line that was changed since.
+        Raises :class:`TranscriptError` for a line that was changed after that.
         """
         data = line.encode(errors="surrogatepass") if isinstance(line, str) else line
         try:
             return entry_of(data)
         except ValueError as error:
-            fix = "it was changed since it was written: restore it from a copy"
+            fix = "somebody changed it after it was written: restore it from a copy"
             raise TranscriptError(f"a line is damaged: {error}", fix=fix) from None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TranscriptEntry):
             return NotImplemented
-        same = (self.number, self.type) == (other.number, other.type)
-        return same and self.data == other.data
+        is_same_entry = (self.number, self.type) == (other.number, other.type)
+        return is_same_entry and self.data == other.data
 
     def __hash__(self) -> int:
         return hash((self.number, self.type))
@@ -393,17 +401,17 @@ class TranscriptEntry:
 
 
 def entry_of(line: bytes) -> TranscriptEntry:
-    """Return the entry of a line; one that this version cannot read is opaque.
+    """Return the entry of a line; an entry that this version cannot read is opaque.
 
-    Raises :class:`ValueError` with what is wrong with the line.
+    Raises :class:`ValueError`, which says what is wrong with the line.
     """
     number, kind, at, change, data, opaque, is_current = fields_of(line)
-    kept = None if is_current else line + b"\n"
-    return TranscriptEntry(number, kind, at, change, data, opaque=opaque, line=kept)
+    original = None if is_current else line + b"\n"
+    return TranscriptEntry(number, kind, at, change, data, opaque=opaque, line=original)
 
 
 def line_of(entry: TranscriptEntry) -> bytes:
-    """Return the line of an entry; the bytes that were read, if this version would write others."""
+    """Return the line of an entry, or the bytes that were read, if this version writes others."""
     if entry.line is not None:
         return entry.line
     data: dict[str, object] = {"n": entry.number}
@@ -415,7 +423,10 @@ def line_of(entry: TranscriptEntry) -> bytes:
 
 
 def has_message(entry: TranscriptEntry) -> bool:
-    """Return whether an entry makes a turn for the model; its message is not made for this."""
+    """Return whether an entry makes a turn for the model.
+
+    The message of a built-in type is not made for this.
+    """
     if entry.type in BUILT_IN:
         return entry.type == "message"
     return not entry.opaque and entry.message is not None
@@ -425,8 +436,8 @@ def has_message(entry: TranscriptEntry) -> bool:
 class TranscriptTurn:
     """A current turn of a transcript: its number, and its message or its note.
 
-    ``message`` is ``None`` for what only people see. Then ``note`` is its data, or the object of an
-    entry of your own type.
+    ``message`` is ``None`` for a turn that only people see. Then ``note`` is its data, or the
+    object of an entry of your own type.
 
     >>> from promptdsl import Transcript
     >>> transcript = Transcript(["Hi."])
@@ -437,7 +448,7 @@ class TranscriptTurn:
 
     number: int
     entry: TranscriptEntry
-    """The entry with its content; of a replaced turn, the newest one."""
+    """The entry with its content; for a replaced turn, the newest entry."""
     part: Part = "message"
     _repaired: Message | None = None
 

@@ -1,4 +1,4 @@
-"""Stores that need an extra: one that encrypts entries, and a database of SQLAlchemy."""
+"""Stores that need an extra: a store that encrypts entries, and a database with SQLAlchemy."""
 
 from collections.abc import Awaitable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
@@ -15,18 +15,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Table
 
 
-# A store that encrypts entries and keeps them in another store.
+# A store that encrypts entries, and writes them to another store.
 
 
 class EncryptedStore:
-    """A store that keeps its entries encrypted in another store of any kind.
+    """A store that writes its entries encrypted to another store of any kind.
 
-    ``key`` is a key of Fernet, which encrypts and signs, or several keys: the first one encrypts,
-    all decrypt. Without it, the content, the type and the time of an entry cannot be read. An entry
-    that was changed, or moved to another key or number, raises :class:`TranscriptError`.
+    ``key`` is a key of Fernet, which encrypts and signs, or several keys: the first key encrypts,
+    and all keys decrypt. Without a key, nobody can read the content, the type and the time of an
+    entry. An entry that was changed, or moved to another key or number, raises
+    :class:`TranscriptError`.
 
-    Not hidden are the keys of transcripts, and the number and the size of their entries. Missing
-    entries at the end are not detected. It needs the extra ``encryption``.
+    The keys of transcripts are not encrypted, and the number and the size of entries stay visible.
+    Missing entries at the end are not detected. The store needs the extra ``encryption``.
 
     >>> from cryptography.fernet import Fernet
     >>> from tempfile import mkdtemp
@@ -50,24 +51,26 @@ class EncryptedStore:
             keys = [key] if isinstance(key, str | bytes) else [*key]
             self._cipher = MultiFernet([Fernet(secret) for secret in keys])
         except (TypeError, ValueError):
-            fix = "make one with Fernet.generate_key() of cryptography.fernet, and keep it secret"
+            fix = "make a key with Fernet.generate_key() of cryptography.fernet, and keep it secret"
             raise OptionError("this is not a key of Fernet", fix=fix) from None
         if iscoroutinefunction(store.append):
             self.__class__ = AsyncEncryptedStore  # pyright: ignore[reportAttributeAccessIssue]
 
     @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> Awaitable[None] | None:
-        """Encrypt entries, and add them to those of a key."""
-        written: Awaitable[None] | None = self._store.append(key, self._sealed(key, entries))
-        return written
+        """Encrypt entries, and add them to the entries of a key."""
+        result: Awaitable[None] | None = self._store.append(key, self._seal_all(key, entries))
+        return result
 
     @public_api
     def load(
         self, key: str, after: int = 0
     ) -> Iterable[TranscriptEntry] | Awaitable[Iterable[TranscriptEntry]]:
-        """Return the entries of a key; :class:`TranscriptError` for one that it cannot decrypt."""
+        """Return the entries of a key; :class:`TranscriptError` if it cannot decrypt an entry."""
         sealed = self._store.load(key, after)
-        return self._later(key, sealed) if isawaitable(sealed) else self._opened(key, sealed)
+        if isawaitable(sealed):
+            return self._decrypt_awaited(key, sealed)
+        return self._decrypt_all(key, sealed)
 
     @property
     def list(self) -> Any:  # Any: a method, which may be asynchronous
@@ -79,27 +82,32 @@ class EncryptedStore:
         """The method ``delete(key)`` of the other store, if it has one."""
         return self._store.delete
 
-    def _sealed(self, key: str, entries: Sequence[TranscriptEntry]) -> Sequence[TranscriptEntry]:
+    def _seal_all(self, key: str, entries: Sequence[TranscriptEntry]) -> Sequence[TranscriptEntry]:
         return [self._seal(key, entry) for entry in entries]
 
     def _seal(self, key: str, entry: TranscriptEntry) -> TranscriptEntry:
-        """Return an encrypted entry of the same number, without a type and a time of its own."""
+        """Return an encrypted entry with the same number, without the entry's type and time."""
         text = f"{entry.to_line()}\0{key}".encode(errors="surrogatepass")
         data = {"token": self._cipher.encrypt_at_time(text, 0).decode()}
         return TranscriptEntry(entry.number, SEALED, None, entry.number, data, opaque=True)
 
-    async def _later(
+    async def _decrypt_awaited(
         self, key: str, sealed: Awaitable[Iterable[TranscriptEntry]]
     ) -> Sequence[TranscriptEntry]:
         from asyncio import to_thread
 
-        return await to_thread(self._opened, key, await sealed)
+        return await to_thread(self._decrypt_all, key, await sealed)
 
-    def _opened(self, key: str, sealed: Iterable[TranscriptEntry]) -> Sequence[TranscriptEntry]:
-        return [self._open(key, entry) for entry in sealed]
+    def _decrypt_all(
+        self, key: str, sealed: Iterable[TranscriptEntry]
+    ) -> Sequence[TranscriptEntry]:
+        return [self._decrypt(key, entry) for entry in sealed]
 
-    def _open(self, key: str, sealed: TranscriptEntry) -> TranscriptEntry:
-        """Return the decrypted entry; the number and the key in it are compared."""
+    def _decrypt(self, key: str, sealed: TranscriptEntry) -> TranscriptEntry:
+        """Return the decrypted entry.
+
+        Raises :class:`TranscriptError` if it was written with another number or key.
+        """
         from cryptography.fernet import InvalidToken
 
         which, data = f"entry {sealed.number} of {key!r}", sealed.data
@@ -110,7 +118,7 @@ class EncryptedStore:
         try:
             text = self._cipher.decrypt(token)
         except InvalidToken:
-            fix = "add the key that it was written with, or restore it from a copy"
+            fix = "add the key that encrypted it, or restore it from a copy"
             raise TranscriptError(f"{which} cannot be decrypted", fix=fix) from None
         line, _, home = text.decode(errors="surrogatepass").partition("\0")
         entry = TranscriptEntry.from_line(line)
@@ -124,30 +132,30 @@ class AsyncEncryptedStore(EncryptedStore):
     """An :class:`EncryptedStore` around an asynchronous store; it encrypts in threads."""
 
     async def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Encrypt entries, and add them to those of a key."""
+        """Encrypt entries, and add them to the entries of a key."""
         from asyncio import to_thread
 
-        await self._store.append(key, await to_thread(self._sealed, key, entries))
+        await self._store.append(key, await to_thread(self._seal_all, key, entries))
 
     async def load(self, key: str, after: int = 0) -> Sequence[TranscriptEntry]:
-        """Return the entries of a key; :class:`TranscriptError` for one that it cannot decrypt."""
-        return await self._later(key, self._store.load(key, after))
+        """Return the entries of a key; :class:`TranscriptError` if it cannot decrypt an entry."""
+        return await self._decrypt_awaited(key, self._store.load(key, after))
 
 
-# A store in a database that SQLAlchemy reaches: a row for each entry.
+# A store in a database of SQLAlchemy, with a row for each entry.
 
 NAME = "promptdsl_entries"
 LONGEST = 255
-"""The most characters of a key: some databases limit the size of an index."""
+"""The maximum number of characters of a key, because some databases limit the size of an index."""
 
 
 class SqlStore:
-    """Transcripts in a table of a database, such as PostgreSQL: a row for each entry.
+    """Transcripts in a table of a database, such as PostgreSQL, with a row for each entry.
 
     ``engine`` is an ``Engine`` of SQLAlchemy 2; ``await Transcript.aopen(key, store=...)`` uses it
-    in threads. The table ``promptdsl_entries`` has to be there: ``create_tables=True`` makes it
-    when it is missing, ``SqlStore.table()`` describes it for your migrations. Any number of
-    processes and machines may write. It needs the extra ``sql``.
+    in threads. The store needs the table ``promptdsl_entries``: ``create_tables=True`` makes it if
+    it is missing, and ``SqlStore.table()`` describes it for your migrations. Any number of
+    processes and machines may write. The store needs the extra ``sql``.
 
     >>> from sqlalchemy import create_engine
     >>> from promptdsl import SqlStore, Transcript
@@ -167,11 +175,11 @@ class SqlStore:
         from sqlalchemy.schema import CreateTable
 
         if not isinstance(engine, Engine):  # pyright: ignore[reportUnnecessaryIsInstance]
-            fix = "give create_engine(...); Transcript.aopen uses it in threads"
+            fix = "pass create_engine(...); Transcript.aopen uses it in threads"
             raise OptionError(f"{shown(engine)} is not an Engine of SQLAlchemy", fix=fix)
         self._engine = engine
         if create_tables:
-            # PostgreSQL raises one of two errors where another process makes it at this moment.
+            # PostgreSQL raises one of two errors if another process makes the table now.
             try:
                 with self._connected() as connection, suppress(IntegrityError):
                     connection.execute(CreateTable(self._table, if_not_exists=True))
@@ -198,7 +206,7 @@ class SqlStore:
 
     @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Append entries to those of a key, in one transaction."""
+        """Append entries to the entries of a key, in a transaction."""
         from sqlalchemy import func, select
         from sqlalchemy.exc import IntegrityError
 
@@ -206,7 +214,7 @@ class SqlStore:
             return
         if len(key) > LONGEST:
             what = f"the key {shown(key)} is longer than {LONGEST} characters"
-            raise TranscriptError(what, fix="give a shorter key")
+            raise TranscriptError(what, fix="write a shorter key")
         column, first = self._table.c, entries[0].number
         rows = [{"key": key, "number": e.number, "line": e.to_line()} for e in entries]
         with self._connected() as connection:
@@ -236,25 +244,25 @@ class SqlStore:
         with self._connected() as connection:
             with_prefix = query.where(column.key.startswith(prefix, autoescape=True))
             keys = connection.scalars(with_prefix).all()
-        # For SQLite, small and capital letters are the same.
+        # SQLite does not distinguish small and capital letters here.
         return sorted(key for key in keys if key.startswith(prefix))
 
     @public_api
     def delete(self, key: str) -> None:
-        """Remove the transcript of a key, if there is one."""
+        """Remove the transcript of a key, if it exists."""
         with self._connected() as connection:
             self._lock(connection, key)
             connection.execute(self._table.delete().where(self._table.c.key == key))
 
     def _lock(self, connection: "Connection", key: str) -> None:
-        """Write the first row of a key unchanged: other writers of the key wait until the end."""
+        """Write the first row of a key unchanged, so that other writers of the key wait."""
         column = self._table.c
         first = self._table.update().where(column.key == key, column.number == 1)
         connection.execute(first.values(number=1))
 
     @contextmanager
     def _connected(self) -> "Generator[Connection]":
-        """Return a connection with a transaction, which is committed at the end."""
+        """Yield a connection with a transaction, which is committed at the end."""
         from sqlalchemy import inspect
         from sqlalchemy.exc import DBAPIError
         from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -263,10 +271,10 @@ class SqlStore:
             with self._engine.begin() as connection:
                 yield connection
         except PoolTimeoutError as error:
-            fix = "give the engine more connections, or end those that are not used"
+            fix = "give the engine more connections, or close unused connections"
             raise TranscriptError("no connection to the database was free", fix=fix) from error
         except DBAPIError as error:
-            # The text of the error has parameters with messages, so only ``orig`` is shown.
+            # The text of the error has parameters with messages, so the report shows only ``orig``.
             first, *_ = f"{error.orig}".splitlines() or [""]
             what, fix = f"cannot use the database: {first}", "check the address and the rights"
             has_run = error.statement and not error.connection_invalidated

@@ -1,4 +1,4 @@
-"""The file of a transcript: it has one writer at a time, lines are appended and checked."""
+"""The file of a transcript, which one writer at a time appends lines to; each line is checked."""
 
 import errno
 import os
@@ -20,14 +20,14 @@ from promptdsl.transcript.entries import (
 )
 
 _FAR = 2**62
-"""The position of the byte that is locked on Windows: far after the end of any file."""
+"""The position of the byte that is locked on Windows: it is far after the end of any file."""
 _SUM_LENGTH = len(b'00000000"}\n')
 _BINARY = getattr(os, "O_BINARY", 0)
 _DAMAGED = "open it with salvage=True to read what is good"
 
 
 def _lock(descriptor: int) -> None:
-    """Lock a file until it is closed; :class:`OSError` where another writer has it."""
+    """Lock a file until it is closed; :class:`OSError` if another writer has locked it."""
     try:
         import fcntl
     except ImportError:
@@ -40,7 +40,7 @@ def _lock(descriptor: int) -> None:
 
 
 def _unlock(descriptor: int) -> None:
-    """End the lock, also for a forked child, which shares it."""
+    """End the lock, also for a forked child, which shares the lock."""
     with suppress(ImportError, OSError):
         import fcntl
 
@@ -73,21 +73,24 @@ def check_version(header: Mapping[str, object], path: str) -> None:
 
 
 class Position(NamedTuple):
-    """How far a file was read: its inode, the end of its last complete line, lines and entries."""
+    """How far a file was read: its inode, the end of its last complete line, and two counts.
+
+    ``lines`` is the number of lines, ``last`` the number of the last entry.
+    """
 
     inode: tuple[int, int]
     end: int
     lines: int
     last: int
     sum: bytes
-    """The checksum before the end, as a new file may have the inode of a removed one."""
+    """The checksum before the end, because a new file may have the inode of a removed file."""
 
 
 class OpenFile:
-    """An open file. If nobody closes it, it is closed with its object, and Python warns."""
+    """An open file. If nobody closes it, the end of its object closes it, and Python warns."""
 
     descriptor = -1
-    """The number that the system gave the file; -1 when it is closed."""
+    """The descriptor of the file; -1 if it is closed."""
 
     def __init__(self, path: str, flags: int) -> None:
         self.path = path
@@ -102,17 +105,17 @@ class OpenFile:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is still open."""
+        """Whether the file is still open."""
         return self.descriptor >= 0
 
     @property
     def is_of_this_process(self) -> bool:
-        """Whether this process opened it, not the process that it was forked from."""
+        """Whether this process opened the file, not the process that this one was forked from."""
         return self._process == os.getpid()
 
     @property
     def is_there(self) -> bool:
-        """Whether this process opened it, and it was neither removed nor closed by others."""
+        """Whether this process opened the file, and nobody else has removed or closed it."""
         try:
             status = os.fstat(self.descriptor)
         except OSError:
@@ -121,13 +124,13 @@ class OpenFile:
         return is_same and status.st_nlink > 0 and self.is_of_this_process
 
     def close(self) -> None:
-        """Close the file, unless it is closed."""
+        """Close the file, unless it is already closed."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0 and not self._is_of_others(descriptor):
             close(descriptor)
 
     def _is_of_others(self, descriptor: int) -> bool:
-        """Return whether others closed the file, so that its number is free or of another file."""
+        """Return whether somebody else closed the file: another file may have its descriptor."""
         try:
             return not os.path.samestat(os.fstat(descriptor), self._status)
         except OSError as error:
@@ -135,7 +138,7 @@ class OpenFile:
 
     def __del__(self) -> None:
         if self.is_open and self.is_of_this_process:
-            what = f"{self.path!r} was not closed: close it, or write with"
+            what = f"{self.path!r} was not closed: close it, or open it in a with block"
             warnings.warn(what, ResourceWarning, stacklevel=2, source=self)
         self.close()
 
@@ -145,7 +148,7 @@ class TranscriptFile(OpenFile):
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool, salvage: bool) -> None:
         name = checked_path(path, "1881.jsonl")
-        self._location = os.path.abspath(name)  # the current folder may be another one later
+        self._location = os.path.abspath(name)  # the current folder may change later
         self.read_only = read_only
         self.salvage = salvage
         self.end = 0
@@ -171,7 +174,7 @@ class TranscriptFile(OpenFile):
         super().close()
 
     def _size(self) -> int:
-        """Return the size of the file; :class:`ConflictError` where it was removed or replaced."""
+        """Return the size of the file; :class:`ConflictError` if it was removed or replaced."""
         if not self.is_open:
             raise TranscriptError(f"{self.path!r} is closed", fix="open it again")
         if not self.is_of_this_process:
@@ -200,7 +203,7 @@ class TranscriptFile(OpenFile):
         return Position((status.st_dev, status.st_ino), end, lines, last, checksum)
 
     def go_on_from(self, position: Position) -> None:
-        """Skip the lines that another object of this file has read and checked."""
+        """Skip the lines that another object for this file has read and checked."""
         _, end, lines, last, _ = position
         if self._at(end, lines, last) == position:
             self.end, self._lines, self.last = end, lines, last
@@ -224,8 +227,8 @@ class TranscriptFile(OpenFile):
                 self._put(HEADER, 0)
             return []
         if tail:
-            done = "not read" if self.read_only else "cut off"
-            self.notes.append(f"{len(tail)} bytes of a line without an end are {done}")
+            handled = "not read" if self.read_only else "cut off"
+            self.notes.append(f"{len(tail)} bytes of an incomplete line are {handled}")
         return self._entries(lines)
 
     def _entries(self, lines: list[bytes]) -> list[TranscriptEntry]:
@@ -242,7 +245,7 @@ class TranscriptFile(OpenFile):
                     gap = "lines were lost, doubled or moved"
                     raise ValueError(f"it is entry {entry.number} after {last}: {gap}")
                 if entry.number in entries:
-                    raise ValueError(f"entry {entry.number} was there before")
+                    raise ValueError(f"entry {entry.number} is also on an earlier line")
                 if entry.number < last:
                     self.notes.append(f"{location} was moved: entry {entry.number} is after {last}")
                 last = entry.number
@@ -257,7 +260,7 @@ class TranscriptFile(OpenFile):
         return [entries[number] for number in sorted(entries)]
 
     def _is_header(self, line: bytes) -> bool:
-        """Return whether the first line is the header; with ``salvage`` it may be missing."""
+        """Return whether the first line is the header; with ``salvage``, it may be missing."""
         header = object_of(line)
         if header.get("format") != FORMAT:
             if self.salvage:
@@ -272,10 +275,10 @@ class TranscriptFile(OpenFile):
     def write(self, entries: Sequence[TranscriptEntry]) -> None:
         """Write the lines of entries at once, and wait until they are on the disk.
 
-        If that fails, the file is cut to its old length, so nothing of these entries is in it.
+        If this fails, the file is cut to its old length, so that it has none of these entries.
         """
         if entries[0].number != self.last + 1:
-            # A signal came between a write and its effect in memory.
+            # A signal interrupted this program after a write, before it noted the entries.
             raise ConflictError(
                 f"{self.path!r} has entries that this transcript does not know", fix="open it again"
             )
@@ -297,13 +300,13 @@ class TranscriptFile(OpenFile):
                     os.fsync(self.descriptor)
                 raise
         lines = self._lines + data.count(b"\n")
-        self.last, self.end, self._lines = last, end, lines  # no signal comes between them
+        self.last, self.end, self._lines = last, end, lines  # no signal interrupts this line
 
 
 def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) -> None:
-    """Write a complete file or none.
+    """Write a new file completely, or leave the old file unchanged.
 
-    Raises :class:`ConflictError` where a writer has a file of this name open.
+    Raises :class:`ConflictError` if a writer has a file with this name open.
     """
     name = checked_path(path, "1881.jsonl")
     data = HEADER + b"".join(map(line_of, entries))

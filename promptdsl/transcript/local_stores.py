@@ -21,19 +21,20 @@ from promptdsl.transcript.stores import entry_of_row, fork_safe_lock, refused
 
 SUFFIX = ".jsonl"
 LONGEST = 240
-"""The most characters of the name of a file, without the suffix."""
+"""The maximum number of characters in the name of a file, without the suffix."""
 REMEMBERED = 4_096
-"""For how many files the position of reading is kept; of others an append reads all lines."""
+"""The number of files whose read position is cached; for others, an append reads all lines."""
 _NAME = re.compile(r"(?:[a-z0-9_-]|%[0-9A-F]{2})+\.jsonl")
 _ODD = re.compile(rb"[^a-z0-9_-]|^(?=(con|prn|aux|nul|com\d|lpt\d)$).")
 
 
 class FolderStore:
-    """Transcripts in a folder, which is made when it is missing: a file for each key.
+    """Transcripts in a folder, with a file for each key; a missing folder is made.
 
-    In the names of files, all but lower-case letters, digits, ``_`` and ``-`` of a key is encoded.
-    So ``A`` and ``a`` are two files on every system, and no key leads out of the folder. Several
-    processes of one machine may write; each append waits for the others, up to ``timeout`` seconds.
+    In the name of a file, all characters of the key are encoded except lower-case letters, digits,
+    ``_`` and ``-``. So ``A`` and ``a`` are two files on every system, and no key leads out of the
+    folder. Several processes of a machine may write; each append waits for the others, up to
+    ``timeout`` seconds.
 
     >>> from tempfile import mkdtemp
     >>> from promptdsl import FolderStore, Transcript
@@ -50,13 +51,13 @@ class FolderStore:
         self._folder = os.path.abspath(checked_path(folder, "chats"))
         self._timeout = checked_seconds(timeout)
         self._lock = fork_safe_lock()
-        self._known: dict[str, Position] = {}
+        self._positions: dict[str, Position] = {}
         with named("make", self._folder):
             os.makedirs(self._folder, exist_ok=True)
 
     @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Append entries to those of a key, and wait until they are on the disk."""
+        """Append entries to the entries of a key, and wait until they are on the disk."""
         if not entries:
             return
         first, path = entries[0].number, self.path(key)
@@ -69,13 +70,13 @@ class FolderStore:
 
     @public_api
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
-        """Return the entries of a key; :class:`TranscriptError` with the line that is damaged."""
+        """Return the entries of a key; :class:`TranscriptError` for a damaged line."""
         path = self.path(key)
         if not os.path.exists(path):
             return []
         file = TranscriptFile(path, read_only=True, salvage=False)
         try:
-            position = self._known.get(path)
+            position = self._positions.get(path)
             if position is not None and position.last <= after:
                 file.go_on_from(position)
             return [entry for entry in file.read() if entry.number > after]
@@ -90,7 +91,7 @@ class FolderStore:
 
     @public_api
     def delete(self, key: str) -> None:
-        """Remove the transcript of a key, if there is one."""
+        """Remove the transcript of a key, if it exists."""
         path = self.path(key)
         if os.path.exists(path):
             with self._locked(path):
@@ -106,36 +107,36 @@ class FolderStore:
         name = _ODD.sub(lambda match: b"%%%02X" % match[0][0], data).decode()
         if len(name) > LONGEST:
             what = f"the key {shown(key)} is too long for the name of a file"
-            raise TranscriptError(what, fix="give a shorter key")
+            raise TranscriptError(what, fix="write a shorter key")
         return os.path.join(self._folder, name + SUFFIX)
 
     @contextmanager
     def _locked(self, path: str) -> Generator[TranscriptFile]:
-        """Return the file, read to its end; meanwhile no other process can write to it."""
+        """Yield the file, read to its end; meanwhile no other process can write to it."""
         end = time.monotonic() + self._timeout
         while True:
             with self._lock:
                 if file := _free(path):
                     try:
-                        if (position := self._known.get(path)) is not None:
+                        if (position := self._positions.get(path)) is not None:
                             file.go_on_from(position)
                         file.read()
                         yield file
-                        if len(self._known) >= REMEMBERED:
-                            self._known.clear()
-                        self._known[path] = file.position
+                        if len(self._positions) >= REMEMBERED:
+                            self._positions.clear()
+                        self._positions[path] = file.position
                         return
                     finally:
                         file.close()
             if time.monotonic() > end:
                 what = f"{path!r} is locked by another process"
-                fix = f"it waited {self._timeout} seconds: give a longer timeout="
+                fix = f"this one waited {self._timeout} seconds: write a longer timeout="
                 raise TranscriptError(what, fix=fix)
-            time.sleep(0.005)  # without the lock: other keys are free
+            time.sleep(0.005)  # without the lock, so that other keys can be used
 
 
 def _free(path: str) -> TranscriptFile | None:
-    """Return a file, ``None`` while another writer has it."""
+    """Return a file, ``None`` while another writer has it open."""
     try:
         return TranscriptFile(path, read_only=False, salvage=False)
     except ConflictError:
@@ -159,15 +160,15 @@ _TABLE = (
     " (key TEXT, number INTEGER, line TEXT NOT NULL, PRIMARY KEY (key, number))"
 )
 _OF_PARENTS: list[sqlite3.Connection] = []
-"""Connections of the parent process: SQLite allows neither to use nor to close them here."""
+"""The connections of the parent process, which SQLite allows neither to use nor to close here."""
 
 
 class SqliteStore:
-    """Transcripts in a file of SQLite, which is made when it is missing: a row for each entry.
+    """Transcripts in a file of SQLite, with a row for each entry; a missing file is made.
 
-    Threads and processes of one machine may write at once; each waits for the others, up to
-    ``timeout`` seconds. What was written is on the disk. The table is ``promptdsl_entries``. The
-    database is closed by ``close()``, or when nobody has the store any more.
+    Threads and processes of a machine may write at the same time; each waits for the others, up to
+    ``timeout`` seconds. After an append, the entries are on the disk. The table is
+    ``promptdsl_entries``. ``close()`` closes the database; so does the end of the store's object.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -191,7 +192,7 @@ class SqliteStore:
 
     @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Append entries to those of a key, in one transaction."""
+        """Append entries to the entries of a key, in a transaction."""
         if not entries:
             return
         rows = [(key, entry.number, entry.to_line()) for entry in entries]
@@ -229,7 +230,7 @@ class SqliteStore:
 
     @public_api
     def delete(self, key: str) -> None:
-        """Remove the transcript of a key, if there is one."""
+        """Remove the transcript of a key, if it exists."""
         with self._connected() as connection:
             connection.execute("DELETE FROM promptdsl_entries WHERE key = ?", (key,))
 
@@ -242,13 +243,13 @@ class SqliteStore:
 
     @contextmanager
     def _connected(self) -> Generator[sqlite3.Connection]:
-        """Return the connection of this process, for one thread at a time."""
+        """Yield the connection of this process, for one thread at a time."""
         with self._lock:
             try:
                 if self._connection is None or self._process != os.getpid():
                     self.close()
                     self._connection, self._process = self._connect(), os.getpid()
-                    # It holds the connection, so that none is freed before it is closed.
+                    # The finalizer keeps the connection, so that it is closed before it is freed.
                     self._close_connection = finalize(self, _close, self._connection, self._process)
                 yield self._connection
             except sqlite3.Error as error:
@@ -262,7 +263,7 @@ class SqliteStore:
     def _connect(self) -> sqlite3.Connection:
         if self._path and self._path != ":memory:" and not os.path.exists(self._path):
             # SQLite would give a new file the rights of the process.
-            with suppress(OSError):  # SQLite reports it in its own words
+            with suppress(OSError):  # SQLite then reports the error itself
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
         connection = sqlite3.connect(
             self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False

@@ -1,6 +1,7 @@
 """The current turns of a log: the result of all entries that were not undone.
 
-What can be read of a damaged file comes last.
+Read ``LogState`` first, then ``state_after``. At the end are the turns of a damaged file, and the
+entries without removed content.
 """
 
 from bisect import bisect_left
@@ -16,70 +17,66 @@ from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message
 from promptdsl.transcript.entries import Part, TranscriptEntry, TranscriptTurn, has_message
 
-# The current turns of a log: the result of all entries that were not undone.
-#
-# ``Standing.follow`` applies new entries, ``state_after`` computes the state of a list of entries.
-
 UNCHANGED = ("note", "metadata", "erased")
-"""The types of entries that ``undo`` skips when it looks for the last change."""
+"""The types of entries that ``undo`` skips when it searches the last change."""
 
 
 _number_of = attrgetter("number")
 
 
 @attrs.define(eq=False)
-class Standing:
-    """The current turns, in the order of their numbers, and the entries that made them.
+class LogState:
+    """The state of a log: its current turns, by number, and the entries that made them.
 
     An entry *counts* if it was not undone. A new entry is applied to the current turns. An undo
-    takes back the entries after the one that it names. So neither reads the rest of the log.
+    takes back the entries after the entry that it names. So neither reads the rest of the log.
     """
 
     turns: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
     is_salvaged: bool = False
-    """Whether entries are missing, so that an edit may name results that are missing."""
+    """Whether entries are missing: then an edit may name results that are missing, too."""
     counting: dict[int, tuple[TranscriptTurn, ...]] = attrs.field(
         factory=dict[int, tuple[TranscriptTurn, ...]]
     )
-    """The numbers of the entries that count, each with the turns that it changed, as they were."""
+    """The numbers of the entries that count, each with the turns before its change."""
     _summaries: dict[int, TranscriptTurn] = attrs.field(factory=dict[int, TranscriptTurn])
     """The summaries among the counting entries; only the last one is current."""
     _origins: dict[int, int] = attrs.field(factory=dict[int, int])
-    """By the number of an undo, the entry that it went back to, which is not an undo itself."""
+    """By the number of an undo, the entry that it went back to, which is not another undo."""
     _not_indexed: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
-    """Turns that are not yet in ``_locations``: they are added when a message is looked for."""
+    """Turns that are not yet in ``_locations``: the next search of a message adds them."""
     _locations: dict[str | int | None, dict[int, TranscriptTurn]] = attrs.field(
         factory=dict[str | int | None, dict[int, TranscriptTurn]]
     )
-    """Turns by the id and the identity of their message: current and some earlier ones."""
+    """Turns by the id and the ``id()`` of their message: current turns and some earlier turns."""
 
     @property
     def summary(self) -> TranscriptTurn | None:
-        """The summary in front of the turns, if there is one."""
+        """The summary before the turns, ``None`` without a summary."""
         return next(reversed(self._summaries.values()), None)
 
-    # Applying and taking back entries.
+    # Entries that are applied or taken back.
 
     def follow(
         self, entries: Mapping[int, TranscriptEntry], new: Collection[TranscriptEntry]
     ) -> None:
-        """Apply some new entries; ``entries`` are all entries of the log.
+        """Apply new entries; ``entries`` are all entries of the log.
 
         Raises :class:`TranscriptError` for an entry that changes a turn that is not current. After
-        an error or a signal this object is invalid: compute it again by :func:`state_after`.
+        an error or a signal, this object is invalid: call :func:`state_after` again.
         """
         self.note_undos(new)
         self.go_to(entries, max(map(_number_of, new), default=next(reversed(self.counting), 0)))
 
     def note_undos(self, entries: Iterable[TranscriptEntry]) -> None:
-        """Record the entries that undos go back to."""
+        """Note the entries that undos go back to."""
         for entry in entries:
             if entry.type == "undo" and not entry.opaque:
                 to = cast("int", entry.data["to"])  # checked when it was read
                 self._origins[entry.number] = self._origins.get(to, to)
 
     def go_to(self, entries: Mapping[int, TranscriptEntry], number: int) -> None:
-        """Go to the state after the entry of a number: take back and apply entries."""
+        """Go to the state after the entry with a number: take back and apply entries."""
         base, later = self.counting_to(entries, number)
         while next(reversed(self.counting), 0) > base:
             self._take_back()
@@ -89,9 +86,9 @@ class Standing:
     def counting_to(
         self, entries: Mapping[int, TranscriptEntry], number: int
     ) -> tuple[int, list[TranscriptEntry]]:
-        """Return what to do to reach the state after the entry of a number.
+        """Return what leads to the state after the entry with a number.
 
-        That is the number of the last applied entry that stays, and the entries to apply then.
+        This is the number of the last applied entry that stays, and the entries to apply after it.
         Entries that were undone are not among them.
         """
         later: list[TranscriptEntry] = []
@@ -109,7 +106,7 @@ class Standing:
         self.put(before)
 
     def before_change(self, entries: Mapping[int, TranscriptEntry]) -> int | None:
-        """Return the number of the entry before the last change, ``None`` if there is none."""
+        """Return the number of the entry before the last change, ``None`` without a change."""
         for number in reversed(self.counting):
             if entries[number].type not in UNCHANGED:
                 return entries[number].change - 1
@@ -131,7 +128,7 @@ class Standing:
         self.counting[entry.number] = before
 
     def _edit(self, entry: TranscriptEntry) -> tuple[TranscriptTurn, ...]:
-        """Replace or remove a turn and its results; return the turns as they were."""
+        """Replace or remove a turn and its results; return the turns before this change."""
         data: Any = entry.data  # Any: JSON
         turn = data["turn"]
         also, rest = {*data.get("also", ())}, {*map(int, data.get("rest", ()))}
@@ -150,7 +147,7 @@ class Standing:
         return before
 
     def _summarise(self, entry: TranscriptEntry) -> tuple[TranscriptTurn, ...]:
-        """Replace turns by a summary, and return all turns up to its end."""
+        """Replace turns by a summary; return all turns that were up to the end of the summary."""
         upto: Any = entry.data["upto"]  # Any: JSON
         before = self.turns[: self._index(upto + 1)]
         self.turns[: len(before)] = [turn for turn in self.leading() if turn.number <= upto]
@@ -161,11 +158,11 @@ class Standing:
     # The current turns.
 
     def _index(self, number: int) -> int:
-        """Return the index of the first turn with this number or a higher one."""
+        """Return the index of the first turn with this number or a higher number."""
         return bisect_left(self.turns, number, key=_number_of)
 
     def get(self, number: int) -> TranscriptTurn | None:
-        """Return the turn of a number, ``None`` if it is not current."""
+        """Return the turn with a number, ``None`` if it is not current."""
         index = self._index(number)
         return {turn.number: turn for turn in self.turns[index : index + 1]}.get(number)
 
@@ -174,7 +171,7 @@ class Standing:
         return (self.turns[n] for n in range(self._index(number + 1), len(self.turns)))
 
     def put(self, turns: Sequence[TranscriptTurn]) -> None:
-        """Add turns in the order of their numbers; they replace those with the same numbers."""
+        """Add turns in the order of their numbers; they replace turns with the same numbers."""
         numbers = [*map(_number_of, turns)]
         first, last = min(numbers, default=0), max(numbers, default=-1)
         span = slice(self._index(first), self._index(last + 1))
@@ -187,7 +184,7 @@ class Standing:
             self._not_indexed = [*self.turns, *self._summaries.values()]
 
     def drop(self, number: int) -> None:
-        """Remove the current turn of a number."""
+        """Remove the current turn with a number."""
         del self.turns[self._index(number)]
 
     def with_message(self, key: str | int) -> list[TranscriptTurn]:
@@ -212,7 +209,7 @@ class Standing:
         return [*takewhile(lambda turn: _is_leading(turn.message), turns)]
 
     def in_order(self) -> Iterator[TranscriptTurn]:
-        """Yield the turns as a model gets them: the summary after the leading system turns."""
+        """Yield the turns as a model gets them: the summary is after the leading system turns."""
         if self.summary is None:
             yield from self.turns
             return
@@ -222,9 +219,9 @@ class Standing:
         yield from self.turns[len(leading) :]
 
 
-def state_after(entries: Mapping[int, TranscriptEntry], *, is_salvaged: bool = False) -> Standing:
-    """Return the current turns after the last of some entries."""
-    state = Standing(is_salvaged=is_salvaged)
+def state_after(entries: Mapping[int, TranscriptEntry], *, is_salvaged: bool = False) -> LogState:
+    """Return the state of a log after the last of its entries."""
+    state = LogState(is_salvaged=is_salvaged)
     state.follow(entries, entries.values())
     return state
 
@@ -234,7 +231,7 @@ def _is_leading(message: Message | None) -> bool:
 
 
 def metadata_of(entries: Mapping[int, TranscriptEntry]) -> dict[str, object]:
-    """Return the tags of all entries: the last value of each."""
+    """Return the tags of all entries, each with its last value."""
     tags: dict[str, Any] = {}  # Any: JSON
     for entry in entries.values():
         if entry.type == "metadata" and not entry.opaque:
@@ -244,7 +241,7 @@ def metadata_of(entries: Mapping[int, TranscriptEntry]) -> dict[str, object]:
 
 
 def usage_of(entries: Mapping[int, TranscriptEntry]) -> dict[str, int]:
-    """Return the sums of the token counts of all replies, also of those that were undone."""
+    """Return the sums of the token counts of all replies, also of replies that were undone."""
     sums: dict[str, int] = {}
     for entry in entries.values():
         if entry.type not in ("message", "replace"):
@@ -252,8 +249,8 @@ def usage_of(entries: Mapping[int, TranscriptEntry]) -> dict[str, int]:
         message = entry.message
         counts = dict(message.token_usage or {}) if message is not None else {}
         if counts and "total" not in counts:
-            known = [counts.get("input"), counts.get("output")]
-            counts["total"] = sum(count for count in known if isinstance(count, int))
+            sizes = [counts.get("input"), counts.get("output")]
+            counts["total"] = sum(count for count in sizes if isinstance(count, int))
         for name, count in counts.items():
             if isinstance(count, int) and not isinstance(count, bool):
                 sums[name] = sums.get(name, 0) + count
@@ -269,11 +266,12 @@ def pruned(
     entries: dict[int, TranscriptEntry],
     repair: Any,  # Any: Above.repair
     notes: list[str],
-) -> Standing:
-    """Return the current turns of a damaged file, in pairs; add to ``notes`` what is missing.
+) -> LogState:
+    """Return the state of a damaged file, with calls and results in pairs.
 
-    An entry that cannot be read is removed, too. An edit of a missing turn is ignored. An undo goes
-    back to the state before a missing entry.
+    ``notes`` gets a sentence for everything that is missing or repaired. An entry that cannot be
+    read is removed from ``entries``. An edit of a missing turn is ignored. An undo may go back to
+    the state before a missing entry.
     """
     for number, entry in [*entries.items()]:
         try:
@@ -288,7 +286,7 @@ def pruned(
         for lost in range(last + 1, number):
             missing[lost] = TranscriptEntry(lost, "erased", None, lost, {})
         last = number
-    state = Standing(is_salvaged=True)
+    state = LogState(is_salvaged=True)
     state.note_undos(entries.values())
     _, way = state.counting_to(entries | missing, last)
     gap = max((entry.number for entry in way if entry.number in missing), default=0)
@@ -300,10 +298,10 @@ def pruned(
     turns = [(turn, turn.message) for turn in state.turns if turn.message is not None]
     callers = [i for i, (_, message) in enumerate(turns) if message.role == "assistant"]
     if callers and turns[callers[-1]][0].number > gap:
-        # No result of the last calls is missing: they may be open.
+        # No entry after the last calls is missing: so these calls may be open.
         del turns[callers[-1] :]
-    kept, removed = repair([message for _, message in turns], "prune")
-    messages = dict(kept)
+    paired, removed = repair([message for _, message in turns], "prune")
+    messages = dict(paired)
     for index, (turn, original) in enumerate(turns):
         message = messages.get(index)
         if message is None:
@@ -315,11 +313,11 @@ def pruned(
 
 
 def without_removed(
-    entries: Mapping[int, TranscriptEntry], state: Standing
+    entries: Mapping[int, TranscriptEntry], state: LogState
 ) -> Iterator[TranscriptEntry]:
     """Yield an entry for each number: with the current content, or empty.
 
-    A replaced turn is written with its new content, and tags are written with their last values.
+    A replaced turn has its new content. The tags have their last values.
     """
     turns = {turn.number: turn for turn in state.in_order()}
     tags = metadata_of(entries)
@@ -338,7 +336,7 @@ def without_removed(
 
 
 def _as_first_written(turn: TranscriptTurn) -> TranscriptEntry:
-    """Return the entry that a turn would have, if its content had never been another."""
+    """Return the entry that a turn would have if its current content had been its first."""
     number, entry = turn.number, turn.entry
     if entry.number == number and turn.message is entry.message:
         return attrs.evolve(entry, change=number)

@@ -1,4 +1,4 @@
-"""Calls and their results in a transcript: every change keeps them in pairs."""
+"""Checks that keep calls and their results in pairs, for every change of a transcript."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,37 +12,40 @@ from promptdsl.messages.pairing import closes_calls
 from promptdsl.transcript.entries import TranscriptTurn
 
 
-def open_after(message: Message, waiting: Mapping[str, ToolUseBlock]) -> dict[str, ToolUseBlock]:
-    """Return the calls without a result after a message, by id; ``waiting`` are those before it."""
+def open_after(message: Message, open_calls: Mapping[str, ToolUseBlock]) -> dict[str, ToolUseBlock]:
+    """Return the open calls after a message, by id; ``open_calls`` are those before it."""
     if message.role == "assistant":
         return {call.id: call for call in message.calls}
     answered = answers_in(message)
-    return {id: call for id, call in waiting.items() if id not in answered}
+    return {id: call for id, call in open_calls.items() if id not in answered}
 
 
-def check_next(message: Message, waiting: Mapping[str, ToolUseBlock]) -> None:
-    """Raise :class:`TranscriptError` for a message that cannot follow these open calls."""
+def check_next(message: Message, open_calls: Mapping[str, ToolUseBlock]) -> None:
+    """Raise :class:`TranscriptError` for a message that cannot follow the open calls."""
     answers = answers_in(message)
     for id, count in Counter(answers).items():
-        if id not in waiting or count > 1:
+        if id not in open_calls or count > 1:
             what = f"there is no open tool call for the result {id!r}"
-            raise TranscriptError(what, fix=no_call_fix(waiting, _text_of_result(message, id)))
-    left = [id for id in waiting if id not in answers]
-    if left and closes_calls(message):
+            raise TranscriptError(what, fix=no_call_fix(open_calls, _text_of_result(message, id)))
+    unanswered = [id for id in open_calls if id not in answers]
+    if unanswered and closes_calls(message):
         fix = "answer it with transcript.answer(call, ...), or append with interrupt=True"
-        raise TranscriptError(f"the call {left[0]!r} has no result yet", fix=fix)
+        raise TranscriptError(f"the call {unanswered[0]!r} has no result yet", fix=fix)
     check_calls(message)
 
 
-def no_call_fix(waiting: Collection[str], text: object) -> str:
-    """Return the advice for a result of no open call, with a text: it may be the id of one."""
-    if isinstance(text, str) and text in waiting:
+def no_call_fix(open_calls: Collection[str], text: object) -> str:
+    """Return the advice for a result without an open call.
+
+    ``text`` is the text of the result, which may be the id of an open call.
+    """
+    if isinstance(text, str) and text in open_calls:
         return f"the id of the call comes first: {text!r}, then the text of its result"
-    return f"the open calls are: {', '.join(map(repr, waiting)) or 'none'}"
+    return f"the open calls are: {', '.join(map(repr, open_calls)) or 'none'}"
 
 
 def _text_of_result(message: Message, id: str) -> str | None:
-    """Return the text of a result in a message, if it is a text alone."""
+    """Return the text of a result in a message, ``None`` if the result is not only a text."""
     content = next(block.content for block in results_in(message) if block.tool_use_id == id)
     if len(content) == 1 and isinstance(content[0], TextBlock):
         return content[0].text
@@ -50,7 +53,7 @@ def _text_of_result(message: Message, id: str) -> str | None:
 
 
 def check_calls(message: Message) -> None:
-    """Raise :class:`TranscriptError` for calls of one id in a message, or of the wrong role."""
+    """Raise :class:`TranscriptError` for two calls with the same id, or calls of a wrong role."""
     twice = [id for id, count in Counter(call.id for call in message.calls).items() if count > 1]
     if twice:
         fix = "give each call of a turn an id of its own"
@@ -65,42 +68,48 @@ def interrupted_result(call: ToolUseBlock) -> Message:
 
 
 class RemovedResults(NamedTuple):
-    """The results of removed calls: ``also`` are turns that are removed, ``rest`` what stays."""
+    """The results of removed calls, by the numbers of their turns.
+
+    ``also`` are the turns that are removed. ``rest`` are the messages that stay in other turns.
+    """
 
     also: list[int]
     rest: dict[int, Message]
 
 
-def without_results(following: Iterable[TranscriptTurn], gone: Iterable[str]) -> RemovedResults:
-    """Return the results that are removed with the calls ``gone`` of the turn before."""
-    ids, removed = {*gone}, RemovedResults([], {})
+def without_results(following: Iterable[TranscriptTurn], call_ids: Iterable[str]) -> RemovedResults:
+    """Return the results that are removed together with their calls, which have these ids.
+
+    ``following`` are the turns after the turn with the calls.
+    """
+    removed_ids, removed = {*call_ids}, RemovedResults([], {})
     for turn in following:
         message = turn.message
         if message is None:
             continue
         if message.role == "assistant":
             break
-        left = tuple(
+        remaining = tuple(
             block
             for block in message.content
-            if not (isinstance(block, ToolResultBlock) and block.tool_use_id in ids)
+            if not (isinstance(block, ToolResultBlock) and block.tool_use_id in removed_ids)
         )
-        if not left and message.content:
+        if not remaining and message.content:
             removed.also.append(turn.number)
-        elif len(left) < len(message.content):
-            removed.rest[turn.number] = message.replace(content=left)
+        elif len(remaining) < len(message.content):
+            removed.rest[turn.number] = message.replace(content=remaining)
     return removed
 
 
 def replaced(following: Iterable[TranscriptTurn], old: Message, new: Message) -> RemovedResults:
     """Return the results that are removed when a message is replaced.
 
-    ``following`` are the turns after it. Raises :class:`TranscriptError` where calls and results
-    would not be in pairs then.
+    ``following`` are the turns after it. Raises :class:`TranscriptError` if calls and results would
+    not be in pairs after that.
     """
     if old.role != new.role:
-        what = f"a turn of the role {old.role!r} cannot become one of {new.role!r}"
-        raise TranscriptError(what, fix="remove it, and append the other one")
+        what = f"a turn of the role {old.role!r} cannot become a turn of {new.role!r}"
+        raise TranscriptError(what, fix="remove it, and append the new turn")
     if sorted(answers_in(old)) != sorted(answers_in(new)):
         fix = f"keep the ids: {', '.join(map(repr, answers_in(old))) or 'none'}"
         raise TranscriptError("a replaced turn must answer the same calls as before", fix=fix)
@@ -116,12 +125,12 @@ def replaced(following: Iterable[TranscriptTurn], old: Message, new: Message) ->
 
 
 def first_kept(messages: Sequence[Message], keep: int) -> int:
-    """Return the index from which messages stay when a summary replaces those before it.
+    """Return the index of the first message that stays when a summary replaces those before it.
 
-    The index moves back to the start of a batch of calls.
+    The index is never inside a batch of calls: then it is that of the message with the calls.
     """
     index = max(len(messages) - keep, 0)
-    caller, waiting = last_calls(reversed(messages[:index]))
-    if not waiting:
+    caller, open_calls = last_calls(reversed(messages[:index]))
+    if not open_calls:
         return index
-    return max(number for number in range(index) if messages[number] is caller)
+    return max(position for position in range(index) if messages[position] is caller)

@@ -1,4 +1,8 @@
-"""Transcripts in files and stores: opening, writing, saving, following another writer."""
+"""Transcripts in files and stores: how they are opened, written and saved, and follow a writer.
+
+Read ``StoredLog.open`` first, then ``_commit``. It checks whether a change that raised an error was
+written nevertheless.
+"""
 
 import atexit
 import os
@@ -10,7 +14,7 @@ from weakref import WeakSet
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError
 from promptdsl.foundation.source import async_public_api, author, public_api, warn_of_unfinished
-from promptdsl.transcript.base import Clock, Ids, New, Path, TranscriptLog
+from promptdsl.transcript.base import Clock, Ids, NewEntry, Path, TranscriptLog
 from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
 from promptdsl.transcript.log import pruned, state_after, without_removed
@@ -28,11 +32,11 @@ def _refuse_database(path: Path) -> None:
     try:
         name = os.fspath(path)  # open() would take a number for a descriptor, and close it
         if not os.path.isfile(name):
-            return  # reading a pipe would wait
+            return  # to read a pipe would wait
         with open(name, "rb") as file:
             is_database = file.read(len(DATABASE)) == DATABASE
     except (OSError, TypeError, ValueError):
-        return  # opening it for its entries says why
+        return  # the error comes when the file is opened for its entries
     if is_database:
         raise TranscriptError(
             f"{name!r} is a database, not the file of a transcript",
@@ -48,25 +52,27 @@ class StoredLog(TranscriptLog):
     def open(
         cls,
         path: Path,
-        *others: Never,
+        *further: Never,
         store: TranscriptStore | None = None,
         read_only: bool = False,
         salvage: bool = False,
         clock: Clock = utc_now,
         ids: Ids = None,
     ) -> Self:
-        """Return the transcript in a file, which is made when it is missing.
+        """Return the transcript in a file; a missing file is made.
 
-        It is the only writer of the file until ``close()``, or the end of its ``with`` block.
-        ``read_only=True`` reads while another one writes. ``salvage=True`` reads the undamaged
-        lines of a damaged file; ``repairs`` lists the others. Raises :class:`ConflictError` where
-        another writer has it, :class:`TranscriptError` with line and byte for a damaged file.
+        The transcript is the only writer of the file until ``close()``, or until the end of its
+        ``with`` block. ``read_only=True`` reads while another transcript writes. ``salvage=True``
+        reads the undamaged lines of a damaged file; ``repairs`` lists the damaged lines. Raises
+        :class:`ConflictError` if another writer has the file open, and :class:`TranscriptError`,
+        with line and byte, for a damaged file.
 
-        With ``store``, ``path`` is a key in it. Several processes may have it open. If another one
-        was faster, a change raises :class:`ConflictError`.
+        With ``store``, ``path`` is a key in the store. Several processes may have the same key
+        open. A change raises :class:`ConflictError` if another process changed the transcript
+        first.
         """
-        if others:
-            problem = f"open() takes 1 argument by position, not {1 + len(others)}"
+        if further:
+            problem = f"open() takes 1 argument by position, not {1 + len(further)}"
             raise OptionError(problem, fix="write store=..., and other options with their names")
         if store is not None and salvage:
             raise OptionError("salvage=True is for files", fix="restore the store from a copy")
@@ -115,13 +121,13 @@ class StoredLog(TranscriptLog):
     def _load(self, file: Backing, new: list[TranscriptEntry]) -> None:
         """Add entries that were read, and update the current turns.
 
-        Entries that are not yet in a store are dropped.
+        Entries that are not yet in an asynchronous store are dropped.
         """
-        known, state = self._entries, self._state
+        loaded_before, state = self._entries, self._state
         if isinstance(file, BoundStore) and file.turn is not None and file.committed < self._last:
-            known = {n: entry for n, entry in known.items() if n <= file.committed}
-            state = state_after(known)
-        entries = known | {entry.number: entry for entry in new}
+            loaded_before = {n: entry for n, entry in loaded_before.items() if n <= file.committed}
+            state = state_after(loaded_before)
+        entries = loaded_before | {entry.number: entry for entry in new}
         notes = [*file.notes]
         try:
             if file.salvage:
@@ -139,84 +145,86 @@ class StoredLog(TranscriptLog):
         self._changed()
         self._note_read_only(new)
 
-    def _commit(self, news: list[New]) -> list[TranscriptEntry]:
-        """Write entries. If an append raised before, check first whether it was written."""
+    def _commit(self, new_entries: list[NewEntry]) -> list[TranscriptEntry]:
+        """Write entries. After an append that raised, check first whether it was written."""
         store = self._file
         if not isinstance(store, BoundStore) or store.turn is not None:
-            return super()._commit(news)
-        if tried := store.doubtful:
-            if done := self._already_written(store, news):
-                return done
-            if len(tried) == len(news) and all(map(self._is_same, tried, news)):
-                # Any of the attempts may still be written, so all have the same ids.
-                pairs = zip(tried, news, strict=True)
-                news = [New(n.type, e.data, e.message, n.value) for e, n in pairs]
+            return super()._commit(new_entries)
+        if tried := store.unconfirmed:
+            if entries := self._already_written(store, new_entries):
+                return entries
+            if len(tried) == len(new_entries) and all(map(self._is_same, tried, new_entries)):
+                # Each of the attempts may still be written, so all have the same ids.
+                pairs = zip(tried, new_entries, strict=True)
+                new_entries = [NewEntry(n.type, e.data, e.message, n.value) for e, n in pairs]
         try:
-            done = super()._commit(news)
+            entries = super()._commit(new_entries)
         except ConflictError:
-            # The earlier append may have been written since.
-            if store.doubtful and (done := self._already_written(store, news)):
-                return done
+            # The earlier append may have been written meanwhile.
+            if store.unconfirmed and (entries := self._already_written(store, new_entries)):
+                return entries
             raise
-        store.doubtful = []
-        return done
+        store.unconfirmed = []
+        return entries
 
-    def _already_written(self, store: BoundStore, news: list[New]) -> list[TranscriptEntry]:
+    def _already_written(
+        self, store: BoundStore, new_entries: list[NewEntry]
+    ) -> list[TranscriptEntry]:
         """Return the entries of a repeated change, if its first attempt was written."""
         new = store.read(self._last)
         if not new:
             return []
-        tried, store.doubtful = store.doubtful, []
+        tried, store.unconfirmed = store.unconfirmed, []
         self._load(store, new)
         self._deliver(new)
         count = min(len(new), len(tried))
         is_ours = new[:count] == tried[:count]
-        if is_ours and all(map(self._is_same, new, news)):
-            if len(news) > count:
-                return [*new[:count], *super()._commit(news[count:])]
+        if is_ours and all(map(self._is_same, new, new_entries)):
+            if len(new_entries) > count:
+                return [*new[:count], *super()._commit(new_entries[count:])]
             return new[:count]
         whose = "the change before this one" if is_ours else "a change of another writer"
-        fix = "the transcript contains it now: look at it, and repeat your change"
+        fix = "it is in this transcript now: check it, and repeat your change"
         raise ConflictError(f"{whose} was written to {store.key!r}", fix=fix)
 
-    def _is_same(self, entry: TranscriptEntry, new: New) -> bool:
-        """Return whether an entry is a repeated change; ids that are generated may differ."""
+    def _is_same(self, entry: TranscriptEntry, new: NewEntry) -> bool:
+        """Return whether an entry is the same change; generated ids may differ."""
         again = TranscriptEntry(entry.number, new.type, None, 0, cast("Any", new.data), new.message)
-        kept, wanted = dict[str, Any](entry.data), dict[str, Any](again.data)
-        if self._ids is not None and "message" in kept.keys() & wanted.keys():
-            kept["message"] = {**kept["message"], "id": None}
-            wanted["message"] = {**wanted["message"], "id": None}
-        return entry.type == new.type and kept == wanted
+        recorded, repeated = dict[str, Any](entry.data), dict[str, Any](again.data)
+        if self._ids is not None and "message" in recorded.keys() & repeated.keys():
+            recorded["message"] = {**recorded["message"], "id": None}
+            repeated["message"] = {**repeated["message"], "id": None}
+        return entry.type == new.type and recorded == repeated
 
     @async_public_api
     async def acommit(self) -> None:
-        """Write the changes that wait to the store; otherwise do nothing.
+        """Write the pending changes to the store; do nothing without pending changes.
 
-        Raises :class:`ConflictError` when another writer was faster: its ``entries`` are those that
-        the store refused, and :meth:`arefresh` drops them. After any other error they may be
-        written or not: the next ``acommit`` checks, and writes what is missing.
+        Raises :class:`ConflictError` if another writer was faster: its ``entries`` are the entries
+        that the store refused, and :meth:`arefresh` drops them. After any other error, the entries
+        may be written or not: the next ``acommit`` checks this, and writes those that are missing.
         """
         store = self._file
         if not isinstance(store, BoundStore) or store.turn is None:
             return
-        # If this raises an exception, the author knows of the changes, and gets no warning later.
+        # If this raises an exception, the author knows about the changes: no warning is needed.
         opened_at, store.opened_at = store.opened_at, None
         async with store.turn:
-            while entries := self._waiting(store):
-                doubtful = store.doubtful
-                if doubtful and await self._confirmed(store, entries):
+            while entries := self._unwritten(store):
+                unconfirmed = store.unconfirmed
+                if unconfirmed and await self._confirmed(store, entries):
                     continue
                 try:
                     await store.awrite(entries)
                 except ConflictError as error:
-                    # The earlier append may have been written since.
-                    if doubtful and await self._confirmed(store, entries):
+                    # The earlier append may have been written meanwhile.
+                    if unconfirmed and await self._confirmed(store, entries):
                         continue
                     raise store.conflict(entries) from error
         store.opened_at = opened_at
 
     async def _confirmed(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
-        """Return whether entries are already in the store, after counting these as written."""
+        """Note which entries are already in the store; return whether there are any."""
         stored = await store.aread(store.committed)
         pairs = [*zip(stored, entries, strict=False)]
         count = next((n for n, (there, mine) in enumerate(pairs) if there != mine), len(pairs))
@@ -225,13 +233,13 @@ class StoredLog(TranscriptLog):
             raise store.conflict(entries[count:])
         return count > 0
 
-    def _waiting(self, store: BoundStore) -> list[TranscriptEntry]:
+    def _unwritten(self, store: BoundStore) -> list[TranscriptEntry]:
         """Return the entries that are not written yet."""
         with self._lock:
             return [self._entries[n] for n in range(store.committed + 1, self._last + 1)]
 
     def _gapless(self) -> dict[int, TranscriptEntry]:
-        """Return the entries for a copy; of a damaged file the current ones, without a gap."""
+        """Return the entries for a copy; for a damaged file, its current content without a gap."""
         if self._file is None or not self._file.salvage:
             return self._entries
         return {entry.number: entry for entry in without_removed(self._entries, self._state)}
@@ -239,7 +247,7 @@ class StoredLog(TranscriptLog):
     def _note_read_only(self, new: Iterable[TranscriptEntry]) -> None:
         opaque = next((entry for entry in new if entry.opaque), None)
         if opaque is not None:
-            fix = "import what registers the type, or use a newer version of promptdsl"
+            fix = "import the module that registers the type, or use a newer version of promptdsl"
             if opaque.type == SEALED:
                 fix = "it is encrypted: open it with store=EncryptedStore(store, key)"
             self._closed = (f"entry {opaque.number} has the unknown type {opaque.type!r}", fix)
@@ -248,9 +256,9 @@ class StoredLog(TranscriptLog):
 
     @public_api
     def close(self) -> None:
-        """Close the file, if there is one, so that another writer may open it.
+        """Close the file of the transcript, so that another writer may open it.
 
-        Raises :class:`TranscriptError` where changes still wait for :meth:`acommit`.
+        Raises :class:`TranscriptError` if changes are not yet written by :meth:`acommit`.
         """
         with self._lock:
             file = self._file
@@ -258,7 +266,7 @@ class StoredLog(TranscriptLog):
                 return
             file.close()
             self._closed = ("it is closed", "change a fork() of it, or open it again")
-            if isinstance(file, BoundStore) and file.turn is not None and self._waiting(file):
+            if isinstance(file, BoundStore) and file.turn is not None and self._unwritten(file):
                 fix = "await transcript.acommit() before, or write async with"
                 raise TranscriptError(f"the last changes of {file.key!r} are not written", fix=fix)
 
@@ -266,15 +274,15 @@ class StoredLog(TranscriptLog):
         self._warn_of_lost_changes()
 
     def _warn_of_lost_changes(self) -> None:
-        """Warn, once, if the transcript is discarded while changes wait for ``acommit()``."""
+        """Warn, once, if the transcript is discarded before ``acommit()`` wrote its changes."""
         file = getattr(self, "_file", None)
         if not isinstance(file, BoundStore) or file.opened_at is None or self._closed is not None:
             return
         opened_at, file.opened_at = file.opened_at, None
-        waiting = self._last - file.committed
-        if waiting > 0 and not file.refused:
+        count = self._last - file.committed
+        if count > 0 and not file.refused:
             warn_of_unfinished(
-                f"{waiting} changes of the transcript {file.key!r} are lost: they were not written",
+                f"{count} changes of the transcript {file.key!r} are lost: they were not written",
                 "await transcript.acommit(), or write async with await Transcript.aopen(...)",
                 opened_at,
             )
@@ -293,7 +301,7 @@ class StoredLog(TranscriptLog):
         return self
 
     async def __aexit__(self, kind: object, *error: object) -> None:
-        """Write the changes that wait, unless the block raised, and close."""
+        """Write the pending changes, unless the block raised an exception, and close."""
         try:
             if kind is None:
                 await self.acommit()
@@ -302,20 +310,20 @@ class StoredLog(TranscriptLog):
 
     @public_api
     def refresh(self) -> tuple[TranscriptEntry, ...]:
-        """Read what another process has written since the last time; return the new entries.
+        """Read the entries that another process has written meanwhile, and return them.
 
-        A transcript in memory, and one that is the only writer of its file, has none. Raises
-        :class:`ConflictError` when the file was cut, or replaced by another one.
+        A transcript in memory has no such entries, nor has the only writer of a file. Raises
+        :class:`ConflictError` if the file was cut, or replaced by another file.
         """
         with self._lock:
             file = self._file
             if isinstance(file, BoundStore):
                 if file.turn is not None:
                     fix = "await transcript.arefresh()"
-                    raise OptionError("refresh() cannot wait for a store", fix=fix)
+                    raise OptionError("refresh() cannot wait for an asynchronous store", fix=fix)
                 new = file.read(self._last)
-                if new:  # other entries have the numbers of a doubtful append
-                    file.doubtful = []
+                if new:  # other entries have the numbers of an unconfirmed append
+                    file.unconfirmed = []
             elif file is None or not file.read_only or file.salvage:
                 return ()
             else:
@@ -327,10 +335,11 @@ class StoredLog(TranscriptLog):
 
     @async_public_api
     async def arefresh(self) -> tuple[TranscriptEntry, ...]:
-        """Read what others have written, and return the new entries, after :meth:`aopen`.
+        """Read the entries that other writers have written, and return them; for :meth:`aopen`.
 
-        If nobody else has written, changes that wait are kept. Otherwise it raises the
-        :class:`ConflictError` of :meth:`acommit`. Called again after such an error, it drops them.
+        Pending changes stay if nobody else has written. Otherwise this raises the
+        :class:`ConflictError` of :meth:`acommit`. Call it again after this error: it then drops the
+        pending changes.
         """
         store = self._file
         if not isinstance(store, BoundStore) or store.turn is None:
@@ -339,17 +348,17 @@ class StoredLog(TranscriptLog):
             stored = await store.aread(store.committed)
             with self._lock:
                 if not store.refused:
-                    mine = {entry.number: entry for entry in self._waiting(store)}
+                    mine = {entry.number: entry for entry in self._unwritten(store)}
                     new = [entry for entry in stored if mine.get(entry.number) != entry]
                     store.committed += len(stored) - len(new)
                     if not new:
                         return ()
-                    if left := self._waiting(store):
-                        raise store.conflict(left)
+                    if unwritten := self._unwritten(store):
+                        raise store.conflict(unwritten)
                     stored = new
                 self._load(store, stored)
-                # A doubtful append was read: the next commit need not check it.
-                store.doubtful, store.refused = [], False
+                # An unconfirmed append was read: the next commit need not check it.
+                store.unconfirmed, store.refused = [], False
                 self._deliver(stored)
                 return tuple(stored)
 
@@ -357,7 +366,7 @@ class StoredLog(TranscriptLog):
     def save(self, path: Path) -> None:
         """Write a copy of all entries to another file, completely or not at all.
 
-        Raises :class:`ConflictError` where a writer has a file of this name open.
+        Raises :class:`ConflictError` if a writer has a file with this name open.
         """
         with self._lock:
             save_lines(path, self._gapless().values())
@@ -367,7 +376,7 @@ class StoredLog(TranscriptLog):
         """Write a copy with only the current content to another file; entries keep their numbers.
 
         Content that was removed, replaced, undone or summarised is not in the copy. It may still be
-        in the text of a summary, in forks and in backups. Errors are those of :meth:`save`.
+        in the text of a summary, in forks and in backups. Raises the errors of :meth:`save`.
         """
         with self._lock:
             if any(entry.opaque for entry in self._entries.values()):
@@ -377,11 +386,11 @@ class StoredLog(TranscriptLog):
 
 
 _ASYNCHRONOUS: WeakSet[StoredLog] = WeakSet()
-"""The transcripts whose changes wait for ``acommit()``."""
+"""The transcripts that write their changes only by ``acommit()``."""
 
 
 @atexit.register
 def _warn_at_exit() -> None:
-    """Warn of changes that are lost with the program: later, Python shows no warning any more."""
+    """Warn about changes that are lost when the program ends; later, Python shows no warnings."""
     for transcript in [*_ASYNCHRONOUS]:
         transcript._warn_of_lost_changes()

@@ -1,4 +1,4 @@
-"""Stores of transcripts: the protocol of a store, and one key of a store (``BoundStore``)."""
+"""Stores of transcripts: the protocol of a store, and a single key of a store (``BoundStore``)."""
 
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
@@ -22,18 +22,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 REFRESH = (
-    "call refresh() or arefresh(), look at the new entries, and repeat your change; "
-    "if there are none, the transcript was deleted: open it again"
+    "call refresh() or arefresh(), check the new entries, and repeat your change; "
+    "if there are no new entries, the transcript was deleted: open it again"
 )
 
 
 class TranscriptStore(Protocol):
-    """A store of many transcripts, each under a key. It needs two methods, sync or async.
+    """A store of many transcripts, each with a key. It needs two methods, sync or async.
 
-    A transcript calls ``append`` with entries whose numbers follow those that it knows. Write each
-    with :meth:`TranscriptEntry.to_line`, read it with :meth:`TranscriptEntry.from_line`.
-    ``list(prefix="")``, which returns the keys, and ``delete(key)`` are optional.
-    :func:`promptdsl.testing.check_store` tests a store.
+    A transcript calls ``append`` with entries whose numbers follow the last number that it knows.
+    Write each entry with :meth:`TranscriptEntry.to_line`, and read it with
+    :meth:`TranscriptEntry.from_line`. ``list(prefix="")``, which returns the keys, and
+    ``delete(key)`` are optional. :func:`promptdsl.testing.check_store` tests a store.
 
     >>> from threading import Lock
     >>> from promptdsl import ConflictError, Transcript, TranscriptEntry
@@ -55,20 +55,20 @@ class TranscriptStore(Protocol):
     """
 
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> Awaitable[None] | None:
-        """Add all entries to those of a key, or none of them.
+        """Add all entries to the entries of a key, or none of them.
 
-        Raises :class:`ConflictError` when a number is taken: another writer was faster.
+        Raises :class:`ConflictError` if a number is already taken: another writer was faster.
         """
 
     def load(
         self, key: str, after: int = 0
     ) -> Iterable[TranscriptEntry] | Awaitable[Iterable[TranscriptEntry]]:
-        """Return the entries with a number above ``after``, in order; none for an unknown key."""
+        """Return the entries with a number above ``after``, in order; an unknown key has none."""
         ...
 
 
 class BoundStore:
-    """One key of a store: where a transcript writes its entries."""
+    """A key of a store, with which a transcript writes its entries."""
 
     salvage = False
     notes = ()
@@ -87,22 +87,22 @@ class BoundStore:
             )
         if isinstance(store, type) or not callable(getattr(store, "load", None)):
             what = f"{shown(store)} is not a store"
-            raise OptionError(what, fix='write store=SqliteStore("chats.db"), or another one')
+            raise OptionError(what, fix='write store=SqliteStore("chats.db"), or another store')
         self.store, self.key = store, key
         self.read_only = read_only
         self.turn = turn
-        """The lock of a task that writes; ``None`` where each change is written at once."""
+        """The lock of a task that writes; ``None`` if each change is written at once."""
         self.committed = 0
-        """Where changes wait: the number of the last entry in the store."""
-        self.doubtful: list[TranscriptEntry] = []
-        """The entries of an append that raised: they may have been written or not."""
+        """With ``turn``: the number of the last entry in the store."""
+        self.unconfirmed: list[TranscriptEntry] = []
+        """The entries of an append that raised an error: they may have been written or not."""
         self.opened_at: Source | None = None
-        """Where changes wait: the author's line that opened the transcript."""
+        """With ``turn``: the author's line that opened the transcript."""
         self.refused = False
-        """Whether an error has reported the entries that wait and can never be written."""
+        """Whether an error has reported the pending entries that can never be written."""
 
     def conflict(self, entries: Sequence[TranscriptEntry]) -> ConflictError:
-        """Return the error for entries that cannot be written, as others wrote meanwhile."""
+        """Return the error for entries that cannot be written: another writer was faster."""
         error = ConflictError(f"another writer was faster with {self.key!r}", fix=REFRESH)
         error.entries, self.refused = tuple(entries), True
         return error
@@ -111,15 +111,15 @@ class BoundStore:
         """Do nothing: a store stays open for its other keys."""
 
     def read(self, after: int) -> list[TranscriptEntry]:
-        """Return the entries after a number; :class:`TranscriptError` where one is missing."""
-        return self._checked(_result(self.store.load(self.key, after)), after)
+        """Return the entries after a number; :class:`TranscriptError` if an entry is missing."""
+        return self._checked(_returned(self.store.load(self.key, after)), after)
 
     async def aread(self, after: int) -> list[TranscriptEntry]:
-        """Return the same from a store of any kind."""
+        """Return the same from a sync or async store."""
         return self._checked(await _awaited(self.store.load, self.key, after), after)
 
-    def _checked(self, loaded: Any, after: int) -> list[TranscriptEntry]:
-        entries: list[TranscriptEntry] = [*cast("Iterable[TranscriptEntry]", loaded)]
+    def _checked(self, stored: Any, after: int) -> list[TranscriptEntry]:
+        entries: list[TranscriptEntry] = [*cast("Iterable[TranscriptEntry]", stored)]
         for number, entry in enumerate(entries, after + 1):
             if entry.number != number:
                 which = f"entry {entry.number} of {self.key!r}"
@@ -128,29 +128,29 @@ class BoundStore:
         return entries
 
     def write(self, entries: Sequence[TranscriptEntry]) -> None:
-        """Write entries at once, unless changes wait for :meth:`awrite`."""
+        """Write entries at once; with ``turn``, do nothing: :meth:`awrite` writes them later."""
         if self.turn is None:
             with self._in_doubt(entries):
-                _result(self.store.append(self.key, entries))
+                _returned(self.store.append(self.key, entries))
 
     async def awrite(self, entries: Sequence[TranscriptEntry]) -> None:
-        """Write entries to a store of any kind."""
+        """Write entries to a sync or async store."""
         with self._in_doubt(entries):
             await _awaited(self.store.append, self.key, entries)
-        self.doubtful, self.committed = [], entries[-1].number
+        self.unconfirmed, self.committed = [], entries[-1].number
 
     @contextmanager
     def _in_doubt(self, entries: Sequence[TranscriptEntry]) -> Generator[None]:
-        """Record entries as doubtful while they are written; after a conflict they are not."""
-        before, self.doubtful = self.doubtful, [*entries]
+        """Note entries as unconfirmed while they are written; after a conflict they are not."""
+        before, self.unconfirmed = self.unconfirmed, [*entries]
         try:
             yield
         except ConflictError:
-            self.doubtful = before
+            self.unconfirmed = before
             raise
 
 
-def _result(returned: R) -> R:
+def _returned(returned: R) -> R:
     """Return what a method of a store returned; :class:`OptionError` for an awaitable."""
     if isawaitable(returned):
         if iscoroutine(returned):
@@ -161,7 +161,7 @@ def _result(returned: R) -> R:
 
 
 async def _awaited(method: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> object:
-    """Return what a method returns; one that is not asynchronous runs in a thread."""
+    """Return what a method returns; a method that is not asynchronous runs in a thread."""
     if iscoroutinefunction(method):
         return await method(*args, **kwargs)
     from asyncio import to_thread
@@ -175,11 +175,11 @@ _LOCKS: WeakSet[RLock] = WeakSet()
 _ADDING = RLock()
 """The lock for adding a lock to ``_LOCKS``, and for listing them."""
 _FORKING = RLock()
-"""The lock for forking the process, as two threads may fork."""
+"""The lock for forking the process, because two threads may fork at the same time."""
 _HELD: list[RLock] = []
 """The locks that are held while the process forks."""
 PATIENCE = 5.0
-"""How many seconds a fork waits for a lock: its owner may be waiting for the fork."""
+"""How many seconds a fork waits for a lock. (Its owner may wait for the fork.)"""
 
 
 def fork_safe_lock() -> RLock:
@@ -210,7 +210,7 @@ def _after_fork() -> None:
 def _after_fork_in_child() -> None:
     for lock in (_ADDING, *(lock for lock in _LOCKS if lock not in _HELD)):
         free: Any = getattr(lock, "_at_fork_reinit")  # noqa: B009 (types do not know of it)
-        free()  # the thread that has it is not here
+        free()  # the thread that has the lock is not in this process
     _after_fork()
 
 
@@ -221,13 +221,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def refused(key: str, number: int) -> ConflictError:
-    """Return the error of a store that already has this entry, or lacks the one before it."""
-    what = f"another writer was faster with {key!r}: entry {number} cannot be the next one"
+    """Return the error of a store that already has this entry, or lacks the entry before it."""
+    what = f"another writer was faster with {key!r}: entry {number} cannot be the next entry"
     return ConflictError(what, fix=REFRESH)
 
 
 def entry_of_row(key: str, number: int, line: str | bytes) -> TranscriptEntry:
-    """Return the entry of a row; :class:`TranscriptError` with its number where it was changed."""
+    """Return the entry of a row; :class:`TranscriptError`, with its number, if it was changed."""
     try:
         return entry_of(line.encode() if isinstance(line, str) else line)
     except ValueError as error:

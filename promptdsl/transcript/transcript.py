@@ -18,7 +18,7 @@ from promptdsl.messages.message import Message, answers_in
 from promptdsl.messages.names import ProviderName
 from promptdsl.messages.pairing import closes_calls
 from promptdsl.transcript import pairs
-from promptdsl.transcript.base import Clock, Ids, New, Target
+from promptdsl.transcript.base import Clock, Ids, NewEntry, Target
 from promptdsl.transcript.entries import (
     TranscriptEntry,
     TranscriptTurn,
@@ -40,15 +40,16 @@ from promptdsl.transcript.values import (
 
 
 class Transcript(StoredLog):
-    """A recorded conversation: its messages, every edit of them, and notes that only people see.
+    """A recorded conversation: its messages, all their edits, and notes that only people see.
 
-    It is a sequence of the current messages, so ``History(transcript)`` shows them to a model.
-    Nothing is ever overwritten: an edit is a further entry, and every entry keeps its number. Calls
-    and results stay in pairs. A change that raises an error changes nothing. Threads may share it.
+    A transcript is a sequence of its current messages, so ``History(transcript)`` shows them to a
+    model. Nothing is ever overwritten: an edit is another entry, and every entry keeps its number.
+    Calls and results stay in pairs. A change that raises an error changes nothing. Threads may
+    share a transcript.
 
-    ``messages`` are the first messages: anything that :meth:`append` accepts. ``clock`` returns the
-    time of an entry, ``None`` for no times. ``ids`` gives ids to messages without one: ``"uuid"``,
-    ``"uuid7"`` or a function.
+    - ``messages`` are the first messages: anything that :meth:`append` accepts.
+    - ``clock`` returns the time of an entry; with ``None``, entries have no time.
+    - ``ids`` gives ids to messages without an id: ``"uuid"``, ``"uuid7"`` or a function.
 
     >>> from promptdsl import History, Timeline, Transcript, render
     >>> transcript = Transcript()
@@ -74,9 +75,9 @@ class Transcript(StoredLog):
                 "messages is a text, not a list of messages", fix=f"Transcript([{shown(messages)}])"
             )
         if not hasattr(messages, "__iter__") or is_mapping(messages):
-            fix = "write Transcript([message]), or Transcript() for an empty one"
+            fix = "write Transcript([message]), or Transcript() for an empty transcript"
             raise ContentError(f"messages is a list, not {kind_of(messages)}", fix=fix)
-        for number, value in enumerate(messages):
+        for index, value in enumerate(messages):
             name = type_of(value)
             if name is not None:
                 new, message = _registered_entry(name, value)
@@ -85,7 +86,7 @@ class Transcript(StoredLog):
                 new, message = _message_entry(appended), appended.message
                 if self._ids is not None and message.id is None:
                     fix = "give each message an id, or append them"
-                    raise TranscriptError(f"messages[{number}] has no id", fix=fix)
+                    raise TranscriptError(f"messages[{index}] has no id", fix=fix)
             if message is not None:
                 pairs.check_next(message, self._open_calls())
             self._commit([new])
@@ -103,17 +104,19 @@ class Transcript(StoredLog):
     ) -> TranscriptEntry:
         """Record a message, and return its entry.
 
-        ``value`` is a text (a user's turn), a :class:`Message`, its dictionary, the reply of a
-        provider or a stream that was read, a turn that was written outside of a block, or an object
-        of a type that :func:`entry_type` registered. A path is read now, and kept as bytes. If a
-        current message has the same id and content, nothing is added, and its entry is returned.
+        ``value`` is one of these: a text (a user's turn); a :class:`Message` or its dictionary; the
+        reply of a provider, or a stream that was read; a turn that was written outside of a block;
+        an object of a type that :func:`entry_type` registered. The file of a path is read now, and
+        its bytes are stored. If a current message has the same id and content, nothing is added,
+        and the entry of that message is returned.
 
         ``provider`` names the server that sent a reply, such as ``deepseek``, as in
         :func:`read_response`; a stream that was read knows its server.
 
         ``interrupt=True`` first answers the calls without a result, as interrupted.
-        ``interrupted=True`` is for a reply that was cut off: calls whose arguments are not a JSON
-        object are left out and reported in ``repairs``, the others are answered as interrupted.
+        ``interrupted=True`` is for a reply that was cut off. Calls whose arguments are not a JSON
+        object are not recorded, and ``repairs`` lists them. The other calls are answered as
+        interrupted.
         """
         with self._lock:
             name = type_of(value)
@@ -121,30 +124,30 @@ class Transcript(StoredLog):
                 new, message = _registered_entry(name, value)
             else:
                 appended = new_message(value, provider)
-                known = self._known(appended.message)
-                if known is not None:
-                    return known
+                existing = self._entry_with_id(appended.message)
+                if existing is not None:
+                    return existing
                 if interrupted:
                     appended = self._without_cut_calls(appended)
                 if self._ids is not None and appended.message.id is None:
-                    made = self._ids()
-                    if self._turn_of(made) is not None:
-                        fix = "give a function that makes each id once"
-                        what = f"ids= made the id {shown(made)}, which another message has"
+                    id = self._ids()
+                    if self._turn_of(id) is not None:
+                        fix = "pass a function that makes each id only once"
+                        what = f"ids= made the id {shown(id)}, which another message has"
                         raise OptionError(what, fix=fix)
-                    appended = appended._replace(message=appended.message.replace(id=made))
+                    appended = appended._replace(message=appended.message.replace(id=id))
                 new = _message_entry(appended)
                 message = appended.message
-            before: list[New] = []
-            after: list[New] = []
+            before: list[NewEntry] = []
+            after: list[NewEntry] = []
             cut_off: Iterable[object] = ()
             if message is not None:
-                waiting = self._open_calls()
+                open_calls = self._open_calls()
                 if interrupt and closes_calls(message):
-                    left = waiting.keys() - set(answers_in(message))
-                    before = [_interrupted(call) for id, call in waiting.items() if id in left]
-                    waiting = {id: call for id, call in waiting.items() if id not in left}
-                pairs.check_next(message, waiting)
+                    unanswered = open_calls.keys() - set(answers_in(message))
+                    before = [_interrupted(c) for id, c in open_calls.items() if id in unanswered]
+                    open_calls = {id: c for id, c in open_calls.items() if id not in unanswered}
+                pairs.check_next(message, open_calls)
                 if interrupted:
                     after = [*map(_interrupted, message.calls)]
                     cut_off = cast("Any", message.metadata.get("interrupted", ()))
@@ -152,8 +155,11 @@ class Transcript(StoredLog):
             self.repairs += tuple(f"a {what} was cut, and is left out" for what in cut_off)
             return entry
 
-    def _known(self, message: Message) -> TranscriptEntry | None:
-        """Return the entry of a current message with the same id; refuse other content."""
+    def _entry_with_id(self, message: Message) -> TranscriptEntry | None:
+        """Return the entry of a current message with the same id, ``None`` without one.
+
+        Raises :class:`TranscriptError` if that message has other content.
+        """
         turn = self._turn_of(message.id)
         if turn is None:
             return None
@@ -165,7 +171,7 @@ class Transcript(StoredLog):
         return turn.entry
 
     def _turn_of(self, id: str | None) -> TranscriptTurn | None:
-        """Return the current turn whose message has this id, if there is one."""
+        """Return the current turn whose message has this id, else ``None``."""
         turns = self._state.with_message(id) if id else []
         return turns[-1] if turns else None
 
@@ -193,21 +199,21 @@ class Transcript(StoredLog):
         is_error: bool = False,
         error_type: ErrorType | None = None,
     ) -> TranscriptEntry:
-        """Record the result of an open call, given as a block or by its id; return the entry.
+        """Record the result of an open call; return the entry.
 
-        ``content`` is a text or a list of blocks; ``error_type`` is that of
-        :meth:`Message.tool_result`.
+        ``call`` is the block of the call, or its id. ``content`` is a text or a list of blocks.
+        :meth:`Message.tool_result` explains ``error_type``.
         """
         with self._lock:
             id: object = getattr(call, "id", call)
             if not isinstance(id, str):
-                fix = "give a call of transcript.pending_calls, or its id"
+                fix = "pass a call of transcript.pending_calls, or its id"
                 raise OptionError(f"{kind_of(call)} is not a call", fix=fix)
-            waiting = {pending.id: pending for pending in self.pending_calls}
-            if id not in waiting:
-                fix = pairs.no_call_fix(waiting, content)
+            open_calls = {pending.id: pending for pending in self.pending_calls}
+            if id not in open_calls:
+                fix = pairs.no_call_fix(open_calls, content)
                 raise TranscriptError(f"the call {id!r} is not open", fix=fix)
-            name = waiting[id].name
+            name = open_calls[id].name
             return self.append(
                 Message.tool_result(
                     id, content, name=name, is_error=is_error, error_type=error_type
@@ -221,8 +227,8 @@ class Transcript(StoredLog):
         """Replace a turn, which keeps its number and its role; return the entry.
 
         ``target`` is a message, its id, a turn, an entry or a number. A text replaces the texts of
-        the turn; its calls and attachments stay. A result stays with its call. Calls that are
-        removed are removed with their results. New calls are possible only in the last turn.
+        the turn; its calls and attachments stay. A result must stay with its call. A call that the
+        new content does not have is removed with its result. Only the last turn may get new calls.
         ``provider`` names the server of a reply, as in :meth:`append`.
         """
         with self._lock:
@@ -235,20 +241,20 @@ class Transcript(StoredLog):
             message = changed.message
             if message.id is None and self._ids is not None and old.id is not None:
                 changed = changed._replace(message=message.replace(id=old.id))
-            elif message.id not in (None, old.id) and self._known(message) is not None:
+            elif message.id not in (None, old.id) and self._entry_with_id(message) is not None:
                 raise TranscriptError(f"the id {message.id!r} is taken", fix="give it another id")
             removed = pairs.replaced(self._state.turns_after(turn.number), old, changed.message)
             data = {"turn": turn.number, **_message_data(changed), **_removed_data(removed)}
-            return self._commit([New("replace", data, changed.message)])[0]
+            return self._commit([NewEntry("replace", data, changed.message)])[0]
 
     @public_api
     def remove(self, target: Target) -> TranscriptEntry:
-        """Remove a turn, an assistant's with the results of its calls; return the entry.
+        """Remove a turn, together with the results of its calls; return the entry.
 
-        ``target`` is that of :meth:`replace`.
+        ``target`` is as in :meth:`replace`.
         """
         with self._lock:
-            number = self._number(target)
+            number = self._number_of(target)
             turn = self._state.get(number)
             removed = pairs.RemovedResults([], {})
             if turn is None or turn.message is not None:
@@ -259,19 +265,19 @@ class Transcript(StoredLog):
                 ids = [call.id for call in old.calls]
                 removed = pairs.without_results(self._state.turns_after(number), ids)
             data = {"turn": number, **_removed_data(removed)}
-            return self._commit([New("remove", data, None)])[0]
+            return self._commit([NewEntry("remove", data, None)])[0]
 
     @public_api
     def compact(self, summary: str, *, keep: int = 20) -> TranscriptEntry:
-        """Replace all messages but the last ``keep`` by a summary; return its entry.
+        """Replace all messages except the last ``keep`` by a summary; return its entry.
 
-        More messages stay where the summary would divide a batch of calls. System messages at the
-        beginning stay. A later summary replaces this one. The text is a value: it cannot end its
-        tag ``<summary>``.
+        More messages stay if the summary would divide a batch of calls. System messages at the
+        beginning stay. A later summary replaces this summary. The text is a value: it cannot end
+        its tag ``<summary>``.
         """
         with self._lock:
             if not isinstance(summary, str) or not summary.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TranscriptError("a summary is a text that is not empty", fix="write one")
+                raise TranscriptError("a summary is a text that is not empty", fix="write a text")
             if type(keep) is not int or keep < 0:
                 what = f"keep= is a number of messages, not {shown(keep)}"
                 raise OptionError(what, fix="write 0 or more")
@@ -283,43 +289,43 @@ class Transcript(StoredLog):
                 fix = "write a smaller keep=, or wait until there are more messages"
                 raise TranscriptError("there are no new messages to summarise", fix=fix)
             data = {"text": summary, "upto": messages[index - 1][0]}
-            return self._commit([New("summary", plain(data, ""))])[0]
+            return self._commit([NewEntry("summary", plain(data, ""))])[0]
 
     @public_api
     def undo(self, to: TranscriptEntry | int | str | None = None) -> TranscriptEntry:
         """Go back to the state before the last change, or after an entry; return the new entry.
 
-        ``to`` is the entry, its number, or the id of a message, which means its entry. Without
-        ``to``, notes and tags are not changes. An undo can be undone: ``undo(to=number)``.
+        ``to`` is the entry, its number, or the id of its message. Without ``to``, notes and tags do
+        not count as changes. An undo can be undone: ``undo(to=number)``.
         """
         with self._lock:
             number = self._state.before_change(self._entries) if to is None else self._after(to)
             if number is None:
                 raise TranscriptError("there is no change to undo", fix="append something first")
-            return self._commit([New("undo", {"to": number}, None)])[0]
+            return self._commit([NewEntry("undo", {"to": number}, None)])[0]
 
     @public_api
     def note(self, data: object) -> TranscriptEntry:
-        """Record JSON data for people; no model gets it. Returns the entry."""
+        """Record JSON data that only people see, no model; return the entry."""
         with self._lock:
-            return self._commit([New("note", {"note": plain(data, "note")}, None)])[0]
+            return self._commit([NewEntry("note", {"note": plain(data, "note")}, None)])[0]
 
     @public_api
     def tag(self, **metadata: object) -> TranscriptEntry:
-        """Set tags, such as the title; ``None`` removes one. Return the entry."""
+        """Set tags, such as the title; the value ``None`` removes a tag. Return the entry."""
         with self._lock:
             if not metadata:
                 raise TranscriptError(
                     "tag() needs at least one tag", fix='write tag(title="Invoice 77")'
                 )
             data = {"metadata": plain(metadata, "metadata")}
-            return self._commit([New("metadata", data, None)])[0]
+            return self._commit([NewEntry("metadata", data, None)])[0]
 
     @public_api
     def fork(self, at: TranscriptEntry | int | str | None = None) -> Self:
-        """Return a copy in memory, of all entries or of those up to one, with the same messages.
+        """Return a copy in memory, of all entries or of the entries up to ``at``.
 
-        ``at`` is what :meth:`undo` takes.
+        The copy has the same message objects. ``at`` is as ``to`` in :meth:`undo`.
         """
         with self._lock:
             number = self._last if at is None else self._after(at)
@@ -339,19 +345,19 @@ class Transcript(StoredLog):
             number = self._with_id(number).number
         if type(number) is not int or (number not in self._entries and number != 0):
             what = f"there is no entry {shown(number)}"
-            raise TranscriptError(what, fix=f"the last one has the number {self._last}")
+            raise TranscriptError(what, fix=f"the last entry has the number {self._last}")
         return number
 
     def _with_id(self, id: str) -> TranscriptTurn:
         """Return the current turn whose message has an id."""
         turn = self._turn_of(id)
         if turn is None:
-            known = [message.id for message in self.messages if message.id]
-            fix = nearest(id, known) if known else "no message has an id: give its number"
+            ids = [message.id for message in self.messages if message.id]
+            fix = nearest(id, ids) if ids else "no message has an id: write its number"
             raise TranscriptError(f"no message has the id {shown(id)}", fix=fix)
         return turn
 
-    def _number(self, target: Target) -> int:
+    def _number_of(self, target: Target) -> int:
         if isinstance(target, str):
             return self._with_id(target).number
         if isinstance(target, Message):
@@ -359,17 +365,17 @@ class Transcript(StoredLog):
             if len(turns) != 1:
                 what = f"the transcript has this message {len(turns)} times"
                 raise TranscriptError(
-                    what, fix="give one of its messages, or the number of its turn"
+                    what, fix="pass one of its messages, or the number of its turn"
                 )
             return turns[0].number
         number = target if isinstance(target, int) else getattr(target, "number", None)
         if type(number) is not int:
-            fix = "give one of its messages, an id, a turn, an entry or a number"
+            fix = "pass one of its messages, an id, a turn, an entry or a number"
             raise TranscriptError(f"{shown(target)} is not a turn of this transcript", fix=fix)
         return number
 
     def _target(self, target: Target) -> tuple[TranscriptTurn, Message]:
-        number = self._number(target)
+        number = self._number_of(target)
         turn = self._state.get(number)
         if turn is None or turn.message is None:
             what = f"entry {number} is not a current message"
@@ -385,8 +391,8 @@ class Transcript(StoredLog):
     def from_client(cls, data: object, *, clock: Clock = utc_now, ids: Ids = None) -> Self:
         """Return the conversation that a browser sent, as dictionaries of :class:`Message`.
 
-        Accepted are user, assistant and tool turns of text, addresses, base64, calls and results.
-        Raises :class:`DataError`, which names anything else.
+        It accepts user, assistant and tool turns with text, addresses, base64, calls and results.
+        Raises :class:`DataError` for anything else.
         """
         return cls(client_messages(data), clock=clock, ids=ids)
 
@@ -398,8 +404,8 @@ class Transcript(StoredLog):
             fix = 'write "error", "fill" or "prune"'
             raise OptionError(f"unknown repair {shown(repair)}", fix=fix)
         messages = [*above().recording(data, provider_format, origin)]
-        kept, notes = above().repair(messages, repair)
-        self = cls(message for _, message in kept)
+        paired, notes = above().repair(messages, repair)
+        self = cls(message for _, message in paired)
         self.repairs = tuple(notes)
         return self
 
@@ -415,9 +421,9 @@ class Transcript(StoredLog):
         """Return a conversation in the format of OpenAI Chat.
 
         ``repair`` says what to do with calls without a result and results without a call:
-        ``error`` refuses them, ``fill`` answers the calls as interrupted, ``prune`` leaves them
-        out. ``repairs`` lists what was done. ``origin`` names the server that recorded it, such as
-        ``deepseek``: content that only this server accepts is sent back only to it.
+        ``error`` refuses them, ``fill`` answers the calls as interrupted, ``prune`` removes them.
+        ``repairs`` lists the repairs. ``origin`` names the server that recorded the conversation,
+        such as ``deepseek``: content that only this server accepts is sent back only to it.
 
         Raises :class:`TargetError` for an ``origin`` that is unknown or has another format.
         """
@@ -485,20 +491,20 @@ def _message_data(changed: NewMessage) -> dict[str, Any]:  # Any: JSON
     return data
 
 
-def _registered_entry(name: str, value: object) -> tuple[New, Message | None]:
+def _registered_entry(name: str, value: object) -> tuple[NewEntry, Message | None]:
     """Return the entry of an object of a registered type, and the message that a model gets."""
     message, data = message_of(name, value), {"value": cast("Any", value).to_json()}
-    return New(name, plain(data, name), message and checked(message), value), message
+    return NewEntry(name, plain(data, name), message and checked(message), value), message
 
 
-def _message_entry(appended: NewMessage) -> New:
+def _message_entry(appended: NewMessage) -> NewEntry:
     data = _message_data(appended) if appended.reply else None
-    return New("message", data, appended.message)
+    return NewEntry("message", data, appended.message)
 
 
-def _interrupted(call: ToolUseBlock) -> New:
+def _interrupted(call: ToolUseBlock) -> NewEntry:
     """Return the entry of the result that says that a call was interrupted."""
-    return New("message", None, pairs.interrupted_result(call))
+    return NewEntry("message", None, pairs.interrupted_result(call))
 
 
 def _removed_data(removed: pairs.RemovedResults) -> dict[str, Any]:  # Any: JSON
@@ -506,5 +512,5 @@ def _removed_data(removed: pairs.RemovedResults) -> dict[str, Any]:  # Any: JSON
     if removed.also:
         data["also"] = removed.also
     if removed.rest:
-        data["rest"] = {str(number): kept.to_dict() for number, kept in removed.rest.items()}
+        data["rest"] = {str(number): message.to_dict() for number, message in removed.rest.items()}
     return data

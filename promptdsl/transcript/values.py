@@ -1,4 +1,7 @@
-"""The values that can be appended, as messages; messages that a browser sent come first."""
+"""Functions that make messages of the values that can be appended to a transcript.
+
+The file begins with messages that a browser sent. Then comes ``new_message``, for all other values.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import AsyncGeneratorType, GeneratorType
@@ -17,7 +20,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.names import ProviderName
 from promptdsl.transcript.entries import LEVELS
 
-# Messages that a browser sent: only listed roles, blocks and keys are accepted.
+# Messages that a browser sent: only the listed roles, blocks and keys are accepted.
 
 _MEDIA = frozenset({"type", "source", "title"})
 BLOCKS = {
@@ -36,69 +39,71 @@ SOURCES = {
 }
 _ADDRESSES = ("https://", "http://", "data:")
 CLIENT_ROLES = ("user", "assistant", "tool")
-FIX = "a client sends user, assistant and tool turns of text, addresses, base64, calls and results"
+FIX = "send user, assistant and tool turns with text, addresses, base64, calls and results"
 
 
 def client_messages(data: object) -> list[Message]:
-    """Return the messages that a client sent; :class:`DataError` names what is not accepted."""
+    """Return the messages that a client sent; :class:`DataError` for anything not accepted."""
     raw_messages = data["messages"] if is_mapping(data) and [*data] == ["messages"] else data
     if not is_list(raw_messages):
         raise DataError(f"a list of messages is needed, not {type(raw_messages).__name__}", fix=FIX)
     messages, ids = list[Message](), set[str | None]()
-    for number, raw in enumerate(raw_messages):
-        where = f"messages[{number}]"
-        fields = _allowed(raw, frozenset({"role", "content", "id"}), where)
+    for index, raw in enumerate(raw_messages):
+        path = f"messages[{index}]"
+        fields = _allowed(raw, frozenset({"role", "content", "id"}), path)
         if fields.get("role") not in CLIENT_ROLES:
-            raise DataError(f"{where} has the role {str(fields.get('role'))[:60]!r}", fix=FIX)
+            raise DataError(f"{path} has the role {str(fields.get('role'))[:60]!r}", fix=FIX)
         content = fields.get("content")
         if not isinstance(content, str):
-            _check_blocks(content, f"{where}.content")
+            _check_blocks(content, f"{path}.content")
         message = Message.from_dict(fields)
         if message.id in ids:
-            raise DataError(f"{where} has the id of another message", fix=FIX)
+            raise DataError(f"{path} has the id of another message", fix=FIX)
         ids |= {message.id} - {None}
         messages.append(message)
     return messages
 
 
-def _check_blocks(blocks: object, where: str, *, in_result: bool = False) -> None:
+def _check_blocks(blocks: object, path: str, *, in_result: bool = False) -> None:
     if not is_list(blocks):
-        raise DataError(f"{where} is a text or a list of blocks", fix=FIX)
-    for number, block in enumerate(blocks):
-        here = f"{where}[{number}]"
+        raise DataError(f"{path} is a text or a list of blocks", fix=FIX)
+    for index, block in enumerate(blocks):
+        block_path = f"{path}[{index}]"
         kind: Any = block.get("type") if is_mapping(block) else None
-        known = BLOCKS.get(kind) if isinstance(kind, str) else None
-        if known is None or (in_result and kind in ("tool_use", "tool_result")):
-            raise DataError(f"{here} has the type {str(kind)[:60]!r}", fix=FIX)
-        fields = _allowed(block, known, here)
-        if "source" in known:
+        keys = BLOCKS.get(kind) if isinstance(kind, str) else None
+        if keys is None or (in_result and kind in ("tool_use", "tool_result")):
+            raise DataError(f"{block_path} has the type {str(kind)[:60]!r}", fix=FIX)
+        fields = _allowed(block, keys, block_path)
+        if "source" in keys:
             source: Any = fields.get("source")
             source_type: Any = source.get("type") if is_mapping(source) else None
             if not isinstance(source_type, str) or source_type not in SOURCES:
-                raise DataError(f"{here}.source has the type {str(source_type)[:60]!r}", fix=FIX)
-            _allowed(source, SOURCES[source_type], f"{here}.source")
+                raise DataError(
+                    f"{block_path}.source has the type {str(source_type)[:60]!r}", fix=FIX
+                )
+            _allowed(source, SOURCES[source_type], f"{block_path}.source")
             if source_type == "url" and not str(source.get("url")).startswith(_ADDRESSES):
-                raise DataError(f"{here}.source.url is not a web address", fix=FIX)
+                raise DataError(f"{block_path}.source.url is not a web address", fix=FIX)
         elif kind == "tool_use" and not is_mapping(fields.get("input")):
-            raise DataError(f"{here}.input is an object", fix=FIX)
+            raise DataError(f"{block_path}.input is an object", fix=FIX)
         elif kind == "tool_result" and not isinstance(fields.get("content", ""), str):
-            _check_blocks(fields["content"], f"{here}.content", in_result=True)
+            _check_blocks(fields["content"], f"{block_path}.content", in_result=True)
 
 
-def _allowed(data: object, keys: frozenset[str], where: str) -> dict[str, Any]:  # Any: JSON
+def _allowed(data: object, keys: frozenset[str], path: str) -> dict[str, Any]:  # Any: JSON
     """Return the entries of a mapping; :class:`DataError` for a key that is not allowed."""
     if not is_mapping(data):
-        raise DataError(f"{where} is an object, not {type(data).__name__}", fix=FIX)
+        raise DataError(f"{path} is an object, not {type(data).__name__}", fix=FIX)
     for key in data:
         if key not in keys:
-            raise DataError(f"{where} has the key {str(key)[:60]!r}", fix=FIX)
+            raise DataError(f"{path} has the key {str(key)[:60]!r}", fix=FIX)
     return dict(data)
 
 
-# The values that can be appended, as messages; and functions of packages above this one.
+# Values that can be appended, and the functions of packages above this one.
 #
-# Reading a reply or a written turn needs providers and components, which are in packages above. So
-# ``rendering/transcripts.py`` passes these functions to :func:`join`.
+# To read a reply or a written turn needs providers and components, which are in packages above. So
+# ``rendering/transcripts.py`` passes the functions that do it to :func:`join`.
 
 Repair: TypeAlias = Literal["error", "fill", "prune"]
 
@@ -126,7 +131,8 @@ class Above:
     check_provider: Callable[[str], None]
     """Raises an error for an unknown provider."""
     repair: Repairer
-    """Returns messages in pairs, each with its index (-1 for a new one), and notes of repairs."""
+    """Returns messages in pairs, each with its index (-1 for a new message), and notes of repairs.
+    """
 
 
 _ABOVE: list[Above] = []
@@ -146,7 +152,7 @@ _RUNNERS = {
     "_run_calls": ("run_calls", "for"),
     "_arun_calls": ("arun_calls", "async for"),
 }
-"""By the name of a generator the function that made it, and the loop that reads it."""
+"""By the name of a generator, the function that made it, and the loop that reads it."""
 _NO_MESSAGES = frozenset({type(None), bool, int, float, bytes, list, tuple, set})
 
 
@@ -177,12 +183,12 @@ def new_message(value: object, provider: ProviderName | None = None) -> NewMessa
     if is_mapping(value) and "role" in value and value.keys() <= KEYS:
         return NewMessage(checked(Message.from_dict(value)), {})
     try:
-        made = above().read(value, provider)
+        new = above().read(value, provider)
     except DataError:
         if is_mapping(value) and "role" in value:
-            Message.from_dict(value)  # its error names the key that is wrong
+            Message.from_dict(value)  # for its error, which names the wrong key
         raise
-    return NewMessage(checked(made.message), made.reply)
+    return NewMessage(checked(new.message), new.reply)
 
 
 def with_text(message: Message, text: str) -> Message:
@@ -196,7 +202,7 @@ def with_text(message: Message, text: str) -> Message:
     if message.role == "tool":
         result = content[0]
         if len(content) > 1 or not isinstance(result, ToolResultBlock):
-            fix = "replace it with a Message that has all of them"
+            fix = "replace it with a Message that has all its results"
             raise TranscriptError("the turn has several results, so it has no single text", fix=fix)
         inner = _with_text(result.content, text)
         return message.replace(content=(attrs.evolve(result, content=inner),))
@@ -204,10 +210,15 @@ def with_text(message: Message, text: str) -> Message:
 
 
 def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:
-    """Return blocks with a text instead of the first one, or else after the reasoning."""
+    """Return blocks with a new text instead of their texts.
+
+    The new text has the position of the first text. Without a text, it is after the reasoning.
+    """
     locations = [i for i, block in enumerate(content) if isinstance(block, TextBlock)]
-    thoughts = (i for i, block in enumerate(content) if not isinstance(block, ReasoningBlock))
-    location = locations[0] if locations else next(thoughts, len(content))
+    after_reasoning = (
+        i for i, block in enumerate(content) if not isinstance(block, ReasoningBlock)
+    )
+    location = locations[0] if locations else next(after_reasoning, len(content))
     after = [block for block in content[location:] if not isinstance(block, TextBlock)]
     return (*content[:location], TextBlock(text), *after)
 
@@ -215,7 +226,7 @@ def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:
 def checked(message: Message) -> Message:
     """Return a message that can be written to a file: plain data, attachments as bytes.
 
-    Raises :class:`DataError`, which names the key, for what JSON cannot express.
+    Raises :class:`DataError`, which names the key, for a value that JSON cannot express.
     """
     if message._plain is not None and message._details is NO_DETAILS:
         return message
@@ -229,16 +240,16 @@ def checked(message: Message) -> Message:
 
 
 def _with_bytes(block: Block) -> Block:
-    """Return a block with the bytes of its file, as the file may change later."""
+    """Return a block with the bytes of its file, because the file may change later."""
     if isinstance(block, ToolResultBlock):
         inner = tuple(map(_with_bytes, block.content))
-        same = all(new is old for new, old in zip(inner, block.content, strict=True))
-        return block if same else attrs.evolve(block, content=inner)
+        is_same = all(new is old for new, old in zip(inner, block.content, strict=True))
+        return block if is_same else attrs.evolve(block, content=inner)
     source: Any = getattr(block, "source", None)  # Any: a MediaSource, or a field of an event
     if block.type not in MEDIA_KINDS or source.kind != "path":
         return block
     if source.from_data:
-        what = f"the path {source.value!r} came in data, so it is not read"
-        raise DataError(what, fix="append a Message or a written turn that you made of the path")
+        what = f"the path {source.value!r} comes from data, so its file is not read"
+        raise DataError(what, fix="append a Message or a turn that your code makes of the path")
     kind: Any = block.type
     return attrs.evolve(block, source=read_path(source, (), kind))  # pyright: ignore[reportCallIssue]

@@ -37,7 +37,7 @@ CASES = {
     "over budget": Case(
         "ask",
         [{"question": "Why? " * 500}],
-        "1,015 tokens needed, 100 there\n",
+        "the prompt needs 1,015 tokens; 100 are available\n",
         options=("--budget", "100"),
     ),
     "failing function": Case("failing", [{"question": "fail"}], "'fail'", line=2),

@@ -101,7 +101,7 @@ def test_what_is_told() -> None:
     found, rendered = sent("q1 a1 q2 s1 q3")
     [dropped] = rendered.dropped
     assert f"{__file__}:" in str(dropped)
-    assert str(dropped).endswith("15 tokens: a compaction stands for the 3 messages before it")
+    assert str(dropped).endswith("15 tokens: a compaction replaces the 3 messages before it")
     assert "only" not in str(reported(rendered))
     found, rendered = sent("q1 a1 q2 s1 q3", keep_compacted=True)
     assert ("q1 a1 q2 s1 q3", ()) == (found, rendered.dropped)

@@ -413,7 +413,8 @@ def test_two_events_belong_to_the_question_behind_them() -> None:
 
 
 NOTE = re.compile(
-    r"([\d,]+) tokens? free: the cut moves in steps of ([\d,]+); step=0 keeps (\d+) exchanges? more"
+    r"([\d,]+) tokens? free: the history is cut in steps of ([\d,]+) tokens?; "
+    r"step=0 keeps (\d+) more exchanges?"
 )
 
 

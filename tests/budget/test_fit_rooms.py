@@ -93,12 +93,12 @@ def test_what_is_no_budget(options: dict[str, Any]) -> None:
         ({"budget": -1}, "budget=-1", "write a whole number of tokens, or 'window'"),
         (
             {"budget": "window"},
-            "budget='window' needs a model that has a window",
+            "budget='window' needs a model with a known context window",
             "pass model=..., or a number of tokens: budget=100_000",
         ),
         (
             {"budget": "window", "model": "nobodys-model"},
-            "the window of nobodys-model is not known",
+            "the context window of nobodys-model is unknown",
             "write a number of tokens: budget=100_000, or register_model(..., window=...)",
         ),
         (
@@ -156,7 +156,7 @@ def test_tools_count() -> None:
 
 
 def test_what_a_target_adds_counts() -> None:
-    """What only the target's own form adds takes room: all of it is counted as it is sent."""
+    """What only the target's format adds takes room: all of it is counted as it is sent."""
 
     def dear(text: str) -> int:
         return 100 * text.count("<event")
@@ -528,7 +528,7 @@ def test_reserves_in_the_prompt_name_their_line() -> None:
         "the reserves are 500 tokens, the budget is 400",
         "the rest of the prompt needs 8 tokens",
         f"  5  user turn: {__file__}:{line}",
-        "  3  the target's own form",
+        "  3  the target's format",
     ]
     assert f"write smaller reserves, or a budget of {error.required + 500}" == error.fix
     assert ((f"{__file__}:{line}",), 0) == (error.at, error.limit)

@@ -558,7 +558,7 @@ def test_what_has_to_stay_is_data() -> None:
     assert {"depth": 1, "what": "section b", "tokens": 200, "source": f"{__file__}:{line}"} in (
         error.rows
     )
-    assert [error.required, "the target's own form"] == [
+    assert [error.required, "the target's format"] == [
         sum(row["tokens"] for row in outer),
         outer[-1]["what"],
     ]
@@ -663,25 +663,26 @@ def test_results_are_no_question() -> None:
         ),
         (
             [User("A A"), Developer("D D"), User("Q")],
-            "let parts be dropped: Section(..., priority=1)",
+            "let it drop parts: Section(..., priority=1)",
         ),
         ([User("Q Q Q")], "cut the text of the last user turn: Limit(max_tokens, text)"),
         (
             [History(talk("user A", "assistant B B"), keep=1), User("Q")],
-            "keep or pin fewer of its exchanges, or cap its results: max_result_tokens=2_000",
+            "keep or pin fewer exchanges of the history, or cap its results: "
+            "max_result_tokens=2_000",
         ),
         (
             [History(talk("user A", "assistant B B"), keep=1, max_result_tokens=9), User("Q")],
-            "keep or pin fewer of its exchanges, or lower its max_result_tokens",
+            "keep or pin fewer exchanges of the history, or lower its max_result_tokens",
         ),
         (
             [Developer("A A A"), User("Q Q")],  # the question alone is too long
             "cut the text of the last user turn: Limit(max_tokens, text)",
         ),
-        ([tool(), User("Q")], "fewer tools"),
+        ([tool(), User("Q")], "send fewer tools"),
         (
             [Developer("A A"), User("")],
-            "let parts be dropped: Section(..., priority=1)",
+            "let it drop parts: Section(..., priority=1)",
         ),
     ],
     ids=[
@@ -699,7 +700,7 @@ def test_results_are_no_question() -> None:
 def test_advice(parts: list[Node], expected: str) -> None:
     """The advice is for turns if they are half of what is needed, else for the largest part."""
     error = too_big(*parts, budget=150)
-    assert f"it needs a budget of {error.required}, or {expected}" == error.fix
+    assert f"write a budget of {error.required}, or {expected}" == error.fix
 
 
 def test_the_error_names_the_five_largest() -> None:
@@ -707,10 +708,10 @@ def test_the_error_names_the_five_largest() -> None:
     parts = [Developer("A " * words) for words in (1, 2, 3, 4, 5, 6)]
     line = f"{__file__}:{this_line() - 1}"
     assert [
-        "2,106 tokens needed, 100 there",
+        "the prompt needs 2,106 tokens; 100 are available",
         *(f"  {tokens}  developer turn: {line}" for tokens in (603, 503, 403, 303, 203)),
         "  103  developer turn: " + line,
-        "  -12  the target's own form",
+        "  -12  the target's format",
     ] == too_big(*parts).what.splitlines()
 
 
@@ -769,14 +770,14 @@ def test_the_tree_of_what_has_to_stay() -> None:
         render(prompt, budget=9, counter=lambda text: len(text.split()))
     shown = [line.partition(":")[0] for line in caught.value.what.splitlines()]
     assert shown == [
-        "35 tokens needed, 9 there",
+        "the prompt needs 35 tokens; 9 are available",
         "  20  history",
         "  13    assistant message history[1]",
         "   7    user message history[0]",
         "  12  system turn",
         "   6    section rules",
         "   2    section role",
-        "   3  the target's own form",
+        "   3  the target's format",
     ]
     assert [part.tokens for part in caught.value.largest[0].parts] == [13, 7]
 
@@ -800,10 +801,11 @@ def test_the_error_has_its_figures() -> None:
         lambda: render(prompt, model="claude-sonnet-4-5", budget=700, reserve=120),
     )
     first, *rows = error.what.split("\n")
-    assert f"{error.required} tokens needed, 580 there (700 - 120 for the answer)" == first
+    needs = f"the prompt needs {error.required} tokens"
+    assert f"{needs}; 580 are available (700 - 120 reserved)" == first
     counts = [int(row.split()[0]) for row in rows if re.match(r" +-?\d+  \S", row)]
     assert error.required == sum(counts)
-    assert error.fix == f"it needs a budget of {error.required + 120}"
+    assert error.fix == f"write a budget of {error.required + 120}"
     assert render(prompt, model="claude-sonnet-4-5", budget=error.required + 120, reserve=120)
     with pytest.raises(BudgetError):
         render(prompt, model="claude-sonnet-4-5", budget=error.required + 119, reserve=120)

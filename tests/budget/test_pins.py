@@ -98,7 +98,7 @@ def test_a_bad_answer() -> None:
         (
             {},
             62,
-            "the first round of its last exchange, but for what is pinned",
+            "the first round of its last exchange; the pinned messages stay",
         ),
         ({"clear_results": 1}, 100, "2 of its results are cleared"),
     ],

@@ -238,8 +238,8 @@ def test_the_largest_part_is_one_that_is_sent() -> None:
     tree = Timeline(System("word " * 600), User("Look.", LOOK))
     error = raised(BudgetError, lambda: render(tree, model="gpt-4", budget=500))
     assert [("system turn", 605), ("user turn", 6)] == [(p.what, p.tokens) for p in error.largest]
-    advice = "or let parts be dropped: Section(..., priority=1)"
-    assert f"it needs a budget of {error.required}, {advice}" == error.fix
+    advice = "or let it drop parts: Section(..., priority=1)"
+    assert f"write a budget of {error.required}, {advice}" == error.fix
 
 
 def test_a_detail_that_is_not_sent_has_no_price() -> None:

@@ -53,6 +53,15 @@ def test_it_says_what_the_library_says(cli: Command) -> None:
     assert (f"{report}\n", said) == (cli(*target).out, data(cli, *target))
 
 
+def test_a_change_as_data_has_both_names_of_its_location(cli: Command) -> None:
+    """The JSON of a diff has ``location``, and its old name ``place`` until a release."""
+    sides = ("--before", "question=Why?", "--after", "question=How?")
+    groups = data(cli, "diff", "support.py:demo", "--model", "gpt-5", *sides)["groups"]
+    assert groups
+    for change in (group["change"] for group in groups):
+        assert change["location"] == change["place"]
+
+
 def test_where_it_differs_is_data(cli: Command) -> None:
     """As JSON the node that differs first has its address, its file and its line."""
     found = data(cli, *SAME, "--after", "plan=Free")

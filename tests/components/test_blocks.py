@@ -353,7 +353,7 @@ def test_a_path_in_a_block_is_data(tmp_path: Path) -> None:
         Timeline(History([Message("user", [block.to_dict()])])),
     ]
     for turn in turns[:2]:
-        assert "came in data" in raised(MediaError, lambda turn=turn: render(turn)).what  # type: ignore[misc]
+        assert "comes from data" in raised(MediaError, lambda turn=turn: render(turn)).what  # type: ignore[misc]
     read = [render(turn, media_roots=[tmp_path]).messages[0].content for turn in turns]
     assert read[:1] * 3 == read
 

@@ -439,7 +439,7 @@ def test_json_in_a_cycle() -> None:
     """A list that holds itself is an error, with a component in it too."""
     cycle: list[Any] = []
     cycle.append(cycle)
-    fix = "give plain data without cycles"
+    fix = "write plain data without cycles"
     assert refusal(ContentError, fix) == failed(lambda: Json([cycle, Text("a")]))
 
 

@@ -146,7 +146,7 @@ def test_the_token_report_names_sections(origin: Library) -> None:
         ("system turn", None),
         (str(section), "origin:tone"),
         ("section tone", "origin:tone"),
-        ("the target's own form", None),
+        ("the target's format", None),
     ]
 
 

@@ -271,8 +271,8 @@ def test_bytes_win_over_an_extension(tmp_path: Path) -> None:
     ("name", "data", "what"),
     [
         ("a.csv", b"\xff\xfea\x00", "declared text/csv, but its bytes are not UTF-8 text"),
-        ("a.csv", ZIP, "the bytes are application/zip, and documents of many types are that"),
-        ("a.pdf", ZIP, "the bytes are application/zip, and documents of many types are that"),
+        ("a.csv", ZIP, "the bytes are application/zip, which documents of several types are"),
+        ("a.pdf", ZIP, "the bytes are application/zip, which documents of several types are"),
         ("a.md", PNG, "a Document cannot be image/png"),
     ],
 )

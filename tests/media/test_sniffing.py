@@ -158,7 +158,7 @@ def test_a_type_is_declared_or_told(
         ((ZIP, "application/pdf", "document"), "declared application/pdf, but", "leave it out"),
         (
             (ZIP, None, "document"),
-            "the bytes are application/zip, and documents of many types are that",
+            "the bytes are application/zip, which documents of several types are",
             DOCX,
         ),
         (

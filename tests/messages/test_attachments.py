@@ -181,7 +181,7 @@ def test_a_recorded_file_is_read_under_a_root(tmp_path: Path) -> None:
     tree = write()
     error = raised(MediaError, lambda: render(tree))
     assert lines_of(write, 1) == error.at
-    assert f"the path {path!r} came in data and is not in a declared media root" == error.what
+    assert f"the path {path!r} comes from data, and is not in a folder of media_roots" == error.what
     picture = ImageBlock(MediaSource("base64", "iVBORw0KGgoAAAAAAAAAAA==", "image/png"))
     assert (picture, picture) == render(tree, media_roots=[tmp_path]).messages[0].content
 

@@ -198,7 +198,7 @@ def test_results_in_results(depth: int) -> None:
     error = raised(DataError, nest)
     assert (
         "'content' of a 'tool_result' block contains a result with another result in it",
-        "a result may contain a result, but not one that contains another",
+        "write the content of the innermost result instead of that result",
     ) == (error.what, error.fix)
 
 

@@ -97,7 +97,7 @@ def test_circles_are_refused() -> None:
     """Data that holds itself is an error, not an endless loop."""
     circle: list[Any] = []
     circle.append(circle)
-    assert error_of({"type": "new", "value": circle}) == "data that contains itself"
+    assert error_of({"type": "new", "value": circle}) == "the data contains itself"
 
 
 def test_a_formatter_cannot_change_the_tree() -> None:

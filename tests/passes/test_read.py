@@ -356,7 +356,7 @@ def picture(folder: Path) -> History:
 
 def test_a_path_in_data_is_refused(tmp_path: Path) -> None:
     """A path that came in data is refused where no media root holds it."""
-    with pytest.raises(MediaError, match="is not in a declared media root"):
+    with pytest.raises(MediaError, match="is not in a folder of media_roots"):
         render(picture(tmp_path))
 
 

@@ -141,7 +141,7 @@ def test_the_slider(browser: Browser, project: Path) -> None:
         )
         wait_for(browser, "#message-list", lambda text: "left out" not in text)
         slide(browser, 20)
-        wait_for(browser, "#live-error", lambda text: "The prompt needs" in text)
+        wait_for(browser, "#live-error", lambda text: "the prompt needs" in text)
         browser.run("document.querySelector('#live-reset').click()")
         wait_for(browser, "#budget b", lambda text: "of 230 tokens" in text)
         wait_for(browser, "#live-error", lambda text: text == "")

@@ -141,7 +141,7 @@ def test_a_part_has_its_messages() -> None:
         ("user turn (merged)", [3, 3]),
         ("user message", [3, 3]),
         ("user turn", [3, 3]),
-        ("the target's own form", None),
+        ("the target's format", None),
     ] == [(part["what"], part.get("message")) for part in found["tokens"]["parts"]]
 
 

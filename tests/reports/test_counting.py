@@ -27,7 +27,7 @@ every_count = pytest.mark.parametrize(
 )
 SYSTEM = 4
 """The frame of a message, in words: 3, and its role."""
-FORM = "the target's own form"
+FORM = "the target's format"
 
 
 def shown(rendered: Rendered) -> list[tuple[int, str, str, int]]:
@@ -76,8 +76,8 @@ SILENT = "{% for m in messages %}{{ m.content }}\n{% endfor %}"
 @pytest.mark.parametrize(
     ("template", "tools", "told"),
     [
-        (SILENT, 0, "the target's own form saves 4 tokens"),
-        ("{{ tools | tojson }}" + SILENT, 23, "the target's own form saves 15 tokens"),
+        (SILENT, 0, "the target's format saves 4 tokens"),
+        ("{{ tools | tojson }}" + SILENT, 23, "the target's format saves 15 tokens"),
     ],
 )
 def test_what_a_template_does_not_show_is_no_part(template: str, tools: int, told: str) -> None:

@@ -12,7 +12,7 @@ from tests.internals import BudgetUse, TokenPart, TokenView, columns, eighths, f
 from tests.reports.prompts import words
 from tests.searching import examples
 
-FORM = "the target's own form"
+FORM = "the target's format"
 
 
 def desk() -> Timeline:

@@ -299,8 +299,8 @@ def _deep_instances() -> Any:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (_circle, "data that contains itself"),
-        (_circle_of_instances, "data that contains itself"),
+        (_circle, "the data contains itself"),
+        (_circle_of_instances, "the data contains itself"),
         (_deep_instances, "nested deeper than 200 levels"),
         (lambda: {"x": {1: "a"}}, "is a string, not int"),
         (lambda: {1: "a"}, "is a string, not int"),

@@ -148,7 +148,7 @@ def test_a_missing_encoding_is_named(cache: Path) -> None:
     assert (expected, lines_of(count, 0)) == (error.what, error.at)
     assert (
         "fetch it once with promptdsl.tokens.download('p50k_base'), or set TIKTOKEN_CACHE_DIR "
-        "to a folder that has it, or give counter="
+        "to a folder that has it, or pass counter="
     ) == error.fix
 
 

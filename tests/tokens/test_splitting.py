@@ -96,8 +96,7 @@ def test_a_run_of_letters_is_split(run: str) -> None:
         (
             ("text",),
             OptionError,
-            "split_text() needs on= or max_tokens=\n"
-            "  say where to split, or how large a part may be",
+            "split_text() needs on= or max_tokens=\n  write on='---', or max_tokens=500",
         ),
         (("text", ""), OptionError, "on=''\n  write the delimiter, a string, as on='---'"),
         (("text", 5), OptionError, "on=5\n  write the delimiter, a string, as on='---'"),
@@ -115,7 +114,7 @@ def test_a_run_of_letters_is_split(run: str) -> None:
             ("text", None, 5, "gpt-4o"),
             OptionError,
             "counter='gpt-4o' cannot count\n"
-            "  give a function that returns the number of tokens of a text, or the counter of "
+            "  pass a function that returns the number of tokens of a text, or the counter of "
             'a model: promptdsl.tokens.counter("gpt-5")',
         ),
     ],

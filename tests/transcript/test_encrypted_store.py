@@ -14,7 +14,7 @@ from promptdsl.testing import check_store
 from tests.errors import raised
 
 OLD, NEW = Fernet.generate_key(), Fernet.generate_key().decode()
-FIX = "add the key that it was written with, or restore it from a copy"
+FIX = "add the key that encrypted it, or restore it from a copy"
 
 
 class PlainStore:

@@ -592,7 +592,7 @@ def test_a_path_becomes_bytes(tmp_path: Path) -> None:
     block = transcript[0].content[0]
     assert isinstance(block, ImageBlock)
     assert block.source.kind == "base64"
-    with pytest.raises(DataError, match="came in data"):
+    with pytest.raises(DataError, match="comes from data"):
         transcript.append({"role": "user", "content": [{"type": "image", "path": str(file)}]})
 
 

@@ -97,8 +97,8 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "another role": (
         lambda t: t.replace(7, "x") and t.replace(9, calling("x")),
-        "a turn of the role 'user' cannot become one of 'assistant': "
-        "remove it, and append the other one",
+        "a turn of the role 'user' cannot become a turn of 'assistant': "
+        "remove it, and append the new turn",
     ),
     "a result in the place of the other": (
         lambda t: t.replace(8, pair("b")),
@@ -115,7 +115,7 @@ REFUSED: dict[str, tuple[Write, str]] = {
     "a text for two results": (
         lambda t: (t.append(pair("c", "e")), t.replace(13, "x")),
         "the turn has several results, so it has no single text: "
-        "replace it with a Message that has all of them",
+        "replace it with a Message that has all its results",
     ),
     "an empty text": (
         lambda t: t.replace(9, " \n"),
@@ -145,25 +145,25 @@ REFUSED: dict[str, tuple[Write, str]] = {
     "a message that stands nowhere": (
         lambda t: t.remove(Message("user", "c", id="m2")),
         "the transcript has this message 0 times: "
-        "give one of its messages, or the number of its turn",
+        "pass one of its messages, or the number of its turn",
     ),
     "a message that stands twice": (
         lambda t: (t.append(pair("c", "e")), [t.append(SAME) for _ in "ab"], t.remove(SAME)),
         "the transcript has this message 2 times: "
-        "give one of its messages, or the number of its turn",
+        "pass one of its messages, or the number of its turn",
     ),
     "a number that is true": (
         lambda t: t.remove(True),
         "True is not a turn of this transcript: "
-        "give one of its messages, an id, a turn, an entry or a number",
+        "pass one of its messages, an id, a turn, an entry or a number",
     ),
     "an entry that is not there": (
         lambda t: t.fork(at=13),
-        "there is no entry 13: the last one has the number 12",
+        "there is no entry 13: the last entry has the number 12",
     ),
     "an entry before the first": (
         lambda t: t.undo(to=-1),
-        "there is no entry -1: the last one has the number 12",
+        "there is no entry -1: the last entry has the number 12",
     ),
     "nothing to summarise behind the summary": (
         lambda t: t.compact("x", keep=8),
@@ -374,7 +374,7 @@ def test_a_type_whose_message_has_calls_or_results(content: list[Any]) -> None:
     transcript = Transcript([calling("c")], clock=None)
     value = entry_type(name)(made(name, *content))()
     error = raised(TranscriptError, lambda: transcript.append(value))
-    returns = "returns a Message without calls and results, or None"
+    returns = "must return a Message without calls and results, or None"
     assert f"to_message() of the type {name!r} {returns}" == error.what
     assert 1 == len(transcript.entries)
 

@@ -212,7 +212,8 @@ def test_the_order_of_lines_that_moved(tmp_path: Path) -> None:
     place = len(header) + len(lines[2])
     assert moved == f"line 3 at byte {place} of {str(path)!r} was moved: entry 1 is after 3"
     place = len(header) + sum(map(len, lines))
-    assert twice == f"line 5 at byte {place} of {str(path)!r} is left out: entry 1 was there before"
+    reason = "entry 1 is also on an earlier line"
+    assert twice == f"line 5 at byte {place} of {str(path)!r} is left out: {reason}"
 
 
 def test_the_tail_of_a_file(tmp_path: Path) -> None:
@@ -221,7 +222,7 @@ def test_the_tail_of_a_file(tmp_path: Path) -> None:
     Transcript(["a"], clock=None).save(path)
     whole = path.read_bytes()
     path.write_bytes(whole + b"{half")
-    what = "5 bytes of a line without an end are "
+    what = "5 bytes of an incomplete line are "
     with Transcript.open(path, read_only=True) as reader:
         assert reader.repairs == (f"{what}not read",)
     with Transcript.open(path) as writer:
@@ -421,8 +422,8 @@ def test_two_lines_moved_and_two_came_twice(tmp_path: Path) -> None:
         "line 3 was moved: entry 1 is after 2",
         "line 5 is left out: it has no checksum at its end",
         "line 6 was moved: entry 3 is after 4",
-        "line 7 is left out: entry 4 was there before",
-        "line 8 is left out: entry 1 was there before",
+        "line 7 is left out: entry 4 is also on an earlier line",
+        "line 8 is left out: entry 1 is also on an earlier line",
     ] == [
         told.replace(f" at byte {starts[int(told.split()[1]) - 1]} of {str(path)!r}", "")
         for told in good.repairs

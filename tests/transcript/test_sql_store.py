@@ -68,7 +68,7 @@ def test_a_conversation(engine: Engine) -> None:
     assert [e.to_line() for e in talk.entries] == [e.to_line() for e in again.entries]
     again.append("Hi.")
     assert raised(ConflictError, lambda: talk.append("Ho.")).what == (
-        "another writer was faster with 'a/1': entry 3 cannot be the next one"
+        "another writer was faster with 'a/1': entry 3 cannot be the next entry"
     )
     assert [entry.number for entry in talk.refresh()] == [3]
     store.delete("a/1")
@@ -152,12 +152,12 @@ def test_a_transcript_that_is_deleted_meanwhile(engine: Engine) -> None:
         (
             lambda engine: SqlStore(engine, create_tables=True).append("a" * 256, [note(1)]),
             "is longer than 255 characters",
-            "give a shorter key",
+            "write a shorter key",
         ),
         (
             lambda _: SqlStore(cast("Any", "sqlite://")),
             "'sqlite://' is not an Engine of SQLAlchemy",
-            "give create_engine(...); Transcript.aopen uses it in threads",
+            "pass create_engine(...); Transcript.aopen uses it in threads",
         ),
     ],
     ids=["table", "key", "engine"],

@@ -208,7 +208,7 @@ def test_a_file_that_another_process_locks(tmp_path: Path) -> None:
     with Transcript.open(store.path("a")) as holder:
         error = raised(TranscriptError, lambda: talk.append("Why?"))
         assert error.what == f"{store.path('a')!r} is locked by another process"
-        assert error.fix == "it waited 0.05 seconds: give a longer timeout="
+        assert error.fix == "this one waited 0.05 seconds: write a longer timeout="
         assert not isinstance(error, ConflictError)
         holder.append("Hello.")
     assert "a change of another writer" in raised(ConflictError, lambda: talk.append("Why?")).what
@@ -271,7 +271,7 @@ def test_a_key_that_begins_anew(make: Make, tmp_path: Path) -> None:
     second.delete("a")
     error = raised(ConflictError, lambda: old.append("Hello?"))
     assert (error.fix or "").endswith(
-        "if there are none, the transcript was deleted: open it again"
+        "if there are no new entries, the transcript was deleted: open it again"
     )
     assert old.refresh() == ()
     talk = Transcript.open("a", store=second)
@@ -319,10 +319,10 @@ def test_two_objects_and_four_keys(make: Make, tmp_path: Path) -> None:
     assert [2, 3] == [entry.number for entry in other.load("b", after=1)]
     wrong = {"b": entries[1:], "a": entries[2:], "B/x": entries[:2], "c": entries[1:]}
     assert [
-        "another writer was faster with 'b': entry 2 cannot be the next one",
-        "another writer was faster with 'a': entry 3 cannot be the next one",
-        "another writer was faster with 'B/x': entry 1 cannot be the next one",
-        "another writer was faster with 'c': entry 2 cannot be the next one",
+        "another writer was faster with 'b': entry 2 cannot be the next entry",
+        "another writer was faster with 'a': entry 3 cannot be the next entry",
+        "another writer was faster with 'B/x': entry 1 cannot be the next entry",
+        "another writer was faster with 'c': entry 2 cannot be the next entry",
     ] == [raised(ConflictError, lambda k=k: one.append(k, wrong[k])).what for k in wrong]
     one.delete("b")
     one.delete("nowhere")

@@ -206,7 +206,7 @@ class Memory:
 
 def _lasts(message: Message) -> bool:
     """Return whether a later request can have a message: it was not made for this request."""
-    return message._number < 0 and not message._at
+    return message._index < 0 and not message._at
 
 
 def _is_equal(cached_message: Message, message: Message) -> bool:

@@ -396,7 +396,7 @@ class TokenReport:
     >>> report.total, report.messages
     (9, (6,))
     >>> [(part.what, part.tokens) for part in report.parts]
-    [('user turn', 6), ("the target's own form", 3)]
+    [('user turn', 6), ("the target's format", 3)]
     """
 
     total: int
