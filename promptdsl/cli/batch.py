@@ -34,7 +34,7 @@ from promptdsl.cli.target import loaded_target
 
 # ``promptdsl batch read``: the results of a batch service, joined to the rows.
 
-READ_DESCRIPTION = """\
+BATCH_READ_DESCRIPTION = """\
 Read the RESULTS of a batch service for the requests in --batch, and write a line of JSON for each
 row: its answer, or why it has none."""
 
@@ -48,9 +48,9 @@ def add_batch_read(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "batch read",
-        run=run_read,
+        run=run_batch_read,
         takes="RESULTS ... --batch DIR --output FILE",
-        description=READ_DESCRIPTION,
+        description=BATCH_READ_DESCRIPTION,
         codes="0 all rows have an answer; 1 some have none; 2 the results cannot be read",
     )
     parser.set_defaults(failed=2, target="")
@@ -65,7 +65,7 @@ def add_batch_read(add_parser: AddParser) -> None:
     parser.add_argument("--output", required=True, metavar="FILE", help="a new file")
 
 
-def run_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def run_batch_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the summary, the notes and the exit code of the command."""
     if os.path.lexists(arguments.output):
         raise UsageError(f"there is a file {arguments.output}: name a new one")
@@ -93,12 +93,12 @@ def run_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 # ``promptdsl batch``: a prompt for each row of a table, as files of requests.
 
-DESCRIPTION = """\
+BATCH_DESCRIPTION = """\
 Render a prompt for each row of the INPUT tables (.jsonl, .csv, .tsv, .parquet), and write the
 requests into files that the batch service of a provider takes. The columns of a row are the
 arguments of TARGET; other columns are left out. Write a cell as data in the prompt: Value(cell).
 Read the results of the service with promptdsl batch read."""
-CODES = "0 all rows are requests; 1 some rows failed; 2 the batch could not run; 130 Ctrl-C"
+BATCH_CODES = "0 all rows are requests; 1 some rows failed; 2 the batch could not run; 130 Ctrl-C"
 
 
 class _Interrupted(UsageError):
@@ -111,7 +111,12 @@ def add_batch(add_parser: AddParser) -> None:
     """Add the command and its options."""
     takes = "TARGET INPUT ... --output DIR"
     parser = add_command(
-        add_parser, "batch", run=run, takes=takes, description=DESCRIPTION, codes=CODES
+        add_parser,
+        "batch",
+        run=run_batch,
+        takes=takes,
+        description=BATCH_DESCRIPTION,
+        codes=BATCH_CODES,
     )
     parser.set_defaults(failed=2)
     named = "file.py:name or module:name of a function, or a section of a library: support:triage"
@@ -169,7 +174,7 @@ def _workers(text: str) -> int:
     return whole_number(text, "processes") or 1
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def run_batch(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the summary, the notes and the exit code of the command."""
     if arguments.output is None and not arguments.dry_run:
         raise UsageError("name the folder for the files: --output DIR")

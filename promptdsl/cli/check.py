@@ -27,7 +27,7 @@ def add_check(add_parser: AddParser) -> None:
     """Add the command and its options."""
     takes = "[PATH|TARGET ...]"
     parser = add_command(
-        add_parser, "check", run=run, takes=takes, description=DESCRIPTION, codes=CODES
+        add_parser, "check", run=run_check, takes=takes, description=DESCRIPTION, codes=CODES
     )
     add = parser.add_argument
     usage = "files and folders (.); file.py:name, module:name"
@@ -49,7 +49,7 @@ def add_check(add_parser: AddParser) -> None:
     parser.set_defaults(chat_template=None, target="check", for_people=())
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the findings, the notes and the exit code of the command."""
     if arguments.explain is not None:
         return _explained(arguments.explain), [], 0

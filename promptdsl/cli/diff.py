@@ -225,7 +225,7 @@ def add_diff(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "diff",
-        run=run,
+        run=run_diff,
         takes="A [B] | --base REV [PATH ...]",
         description=DESCRIPTION,
         codes=CODES,
@@ -285,7 +285,7 @@ def add_diff(add_parser: AddParser) -> None:
     parser.set_defaults(cache=None, target="", failed=UsageError.code, defaults=defaults)
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def run_diff(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the data, the notes and the exit code of the command."""
     is_of_two = arguments.base is None
     if is_of_two and len(arguments.sides) not in (1, 2):

@@ -250,7 +250,7 @@ def add_new(add_parser: AddParser) -> None:
     library = add_command(
         kinds.add_parser,
         "new library",
-        run=run_library,
+        run=run_new_library,
         takes="NAME",
         description=LIBRARY_DESCRIPTION,
         summary="begin a section library",
@@ -263,7 +263,7 @@ def add_new(add_parser: AddParser) -> None:
     section = add_command(
         kinds.add_parser,
         "new section",
-        run=run_section,
+        run=run_new_section,
         takes="NAME",
         description=SECTION_DESCRIPTION,
         summary="add a section to the library whose project is here",
@@ -280,7 +280,7 @@ def add_new(add_parser: AddParser) -> None:
         command.add_argument("--json", action="store_true", help="print the files as JSON")
 
 
-def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_new_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the files of a new library; return their paths, and the next steps as notes."""
     written: str = arguments.target
     name = re.sub("^promptdsl[-_]", "", written).replace("-", "_")
@@ -315,7 +315,7 @@ def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return _written_text(files, arguments), notes
 
 
-def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_new_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the files of a new section; return their paths, and the next steps as notes."""
     library, _, name = arguments.target.rpartition(":")
     for word in name.split("/"):

@@ -113,7 +113,7 @@ def add_page(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "page",
-        run=run,
+        run=run_page,
         takes="TARGET... -o FILE.html",
         description=DESCRIPTION,
         failed="a target failed: the page shows its error",
@@ -135,7 +135,7 @@ def add_page(add_parser: AddParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def run_page(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return no data, the targets that failed and the file as notes, and the exit code."""
     if arguments.payloads and arguments.without_content:
         raise UsageError("--for writes payloads, and --without-content leaves them out")

@@ -70,7 +70,7 @@ def add_preview(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "preview",
-        run=run,
+        run=run_preview,
         takes="TARGET...",
         description=DESCRIPTION,
         codes="0 ended by Ctrl-C; 2 the command was called wrongly",
@@ -102,7 +102,7 @@ def add_preview(add_parser: AddParser) -> None:
     add_price(group.add_argument)
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_preview(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Show the preview until it is ended."""
     _check(arguments)
     from promptdsl.preview import listening_socket, open_browser, serve

@@ -270,12 +270,12 @@ losses and dropped parts. With --dropped and --lost, these are shown below each 
 print complete records, which records show and diff read."""
 
 
-def add_list(add_parser: AddParser) -> None:
+def add_records_list(add_parser: AddParser) -> None:
     """Add the command and its options."""
     parser = add_command(
         add_parser,
         "records list",
-        run=run_list,
+        run=run_records_list,
         takes="FOLDER",
         description=LIST_DESCRIPTION,
         summary="list the records of a log",
@@ -300,7 +300,7 @@ def add_list(add_parser: AddParser) -> None:
     add("--json", action="store_true", help="print the records as JSON")
 
 
-def run_list(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_records_list(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
     entries, notes = log_entries(arguments.target, salvage=arguments.salvage)
     if arguments.id is not None:
@@ -351,7 +351,7 @@ MESSAGES = "messages"
 """The name of the part with the texts."""
 RULE = 72
 """The width of the lines between the parts of the output, in characters."""
-DESCRIPTION = """\
+SHOW_DESCRIPTION = """\
 Show what was sent and why: of the file of a record (promptdsl render --record FILE), of the
 record with an id in a log (the folder of a PromptLog), or in the JSON of records list. It shows the
 parts with their lines and tokens, the texts with what wrote each line, the dropped parts with
@@ -366,18 +366,18 @@ def add_records(add_parser: AddParser) -> None:
     kinds = parser.add_subparsers(
         dest="kind", metavar="COMMAND", title="commands", prog="promptdsl records", required=True
     )
-    add_show(kinds.add_parser)
-    add_list(kinds.add_parser)
+    add_records_show(kinds.add_parser)
+    add_records_list(kinds.add_parser)
 
 
-def add_show(add_parser: AddParser) -> None:
+def add_records_show(add_parser: AddParser) -> None:
     """Add the command that shows a record."""
     parser = add_command(
         add_parser,
         "records show",
-        run=show,
+        run=run_records_show,
         takes="FILE | LOG --id ID",
-        description=DESCRIPTION,
+        description=SHOW_DESCRIPTION,
         summary="show a record, or a payload",
         failed="the content of the file is wrong",
     )
@@ -389,7 +389,7 @@ def add_show(add_parser: AddParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the record as JSON")
 
 
-def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_records_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
     checked_provider(arguments.provider_format)
     data, notes = json_of(arguments.target, arguments.id, command="records show")

@@ -119,14 +119,16 @@ def _json_text(
 
 # ``promptdsl render``: a prompt, as a payload for a provider or as text for people.
 
-DESCRIPTION = """\
+RENDER_DESCRIPTION = """\
 Render the prompt that TARGET names. Data goes to standard output. Losses, and the output of the
 prompt's code, go to standard error."""
 
 
 def add_render(add_parser: AddParser) -> None:
     """Add the command and its options."""
-    parser = add_command(add_parser, "render", run=run, takes="TARGET", description=DESCRIPTION)
+    parser = add_command(
+        add_parser, "render", run=run_render, takes="TARGET", description=RENDER_DESCRIPTION
+    )
     parser.add_argument("target", metavar="TARGET", help=TARGET)
     add_request(parser, marks=True, texts=True)
     group = parser.add_argument_group("output")
@@ -147,7 +149,7 @@ def add_render(add_parser: AddParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_render(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
     props = read_arguments(arguments.pairs, arguments.props)
     with target_call(arguments.target, props, arguments) as call:

@@ -128,7 +128,7 @@ def code_of_text(text: str) -> str:
 
 # ``promptdsl stubs``: the types of a library's sections in a file, for editors and checkers.
 
-DESCRIPTION = """\
+STUBS_DESCRIPTION = """\
 Write MODULE.pyi next to a module that only defines a library: the signatures and docstrings of its
 sections. With it, editors complete them, and type checkers check calls. Write it again when a
 section has changed; --check shows whether that is needed."""
@@ -144,9 +144,9 @@ def add_stubs(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "stubs",
-        run=run,
+        run=run_stubs,
         takes="MODULE:NAME",
-        description=DESCRIPTION,
+        description=STUBS_DESCRIPTION,
         failed="the file is not up to date, or the library is wrong",
     )
     parser.add_argument(
@@ -163,7 +163,7 @@ def add_stubs(add_parser: AddParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the file and its text as JSON")
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command. Raises :class:`FileError` for an old file."""
     target: str = arguments.target
     location, _, name = target.rpartition(":")

@@ -130,9 +130,14 @@ def add_transcript(add_parser: AddParser) -> None:
     kinds = parser.add_subparsers(
         dest="kind", metavar="COMMAND", title="commands", prog="promptdsl transcript", required=True
     )
-    commands = {_show: "FILE", _check: "FILE ...", _repair: "FILE OUT", _vacuum: "FILE OUT"}
-    for run, takes in {**commands, _list: "STORE", _convert: "INPUT [OUT]"}.items():
-        name, description = run.__name__[1:], run.__doc__ or "."
+    commands = {
+        run_show: "FILE",
+        run_check: "FILE ...",
+        run_repair: "FILE OUT",
+        run_vacuum: "FILE OUT",
+    }
+    for run, takes in {**commands, run_list: "STORE", run_convert: "INPUT [OUT]"}.items():
+        name, description = run.__name__.removeprefix("run_"), run.__doc__ or "."
         command = add_command(
             kinds.add_parser,
             f"transcript {name}",
@@ -148,7 +153,7 @@ def add_transcript(add_parser: AddParser) -> None:
         if "OUT" in out:
             optional = "?" if "[" in out else None
             add("out", metavar="OUT", nargs=optional, help="a new file")
-        if run is _show:
+        if run is run_show:
             add(
                 "--all",
                 action="store_true",
@@ -156,9 +161,9 @@ def add_transcript(add_parser: AddParser) -> None:
             )
             usage = "show complete texts, with their own lines"
             add("--full", action="store_true", help=usage)
-        if run in (_show, _list):
+        if run in (run_show, run_list):
             add("--json", action="store_true", help="print the same as JSON")
-        if run is _convert:
+        if run is run_convert:
             formats = {"--from": (TRANSCRIPT, *PROVIDER_FORMATS), "--to": (TRANSCRIPT, *PROVIDERS)}
             for option, names in formats.items():
                 # Servers are not listed: there are many.
@@ -244,7 +249,7 @@ def _notes_on(path: str, transcript: Transcript) -> list[str]:
     return [f"{path}: {note}" for note in (*transcript.repairs, *unknown)]
 
 
-def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Show what is in a transcript now, by days in UTC: numbers, times, roles, texts, tags, tokens.
 
     On a terminal a text has at most three lines, without --full.
@@ -286,7 +291,7 @@ def _turn_data(number: int, entry: TranscriptEntry, message: Message | None) -> 
     return data
 
 
-def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Check transcripts for damage, and show its line and byte; of a database, all transcripts."""
     lines, notes, code = list[str](), list[str](), 0
     paths: list[str] = []
@@ -306,7 +311,7 @@ def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     return "\n".join(lines), notes, code
 
 
-def _repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the undamaged entries of a transcript to a new file, and show what was lost."""
     path, notes = arguments.target, list[str]()
     try:
@@ -321,14 +326,14 @@ def _repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return _line_on(out, _opened(out)), [*_notes_on(path, transcript), *notes]
 
 
-def _vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the current content of a transcript to a new file, without removed content."""
     transcript = _opened(arguments.target)
     out = _written(arguments.out, transcript.vacuum)
     return _line_on(out, _opened(out)), _notes_on(arguments.target, transcript)
 
 
-def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """List the transcripts in a folder or a database of SQLite, the latest at the end.
 
     In a folder, these are the files *.jsonl that begin like a transcript.
@@ -379,7 +384,7 @@ def _names_in(target: str) -> list[str]:
     return names
 
 
-def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Convert a conversation to another format: of a transcript (with OUT) or of a provider."""
     path, out, to = arguments.target, arguments.out, arguments.to
     provider_format: str = vars(arguments)["from"]
