@@ -14,7 +14,14 @@ from promptdsl.cli.commands import (
     add_commands,
     commands_by_group,
 )
-from promptdsl.cli.output import UsageError, coloured_notes, error_text, has_colours, near, relative
+from promptdsl.cli.output import (
+    UsageError,
+    coloured_notes,
+    error_text,
+    has_colours,
+    relative,
+    suggestion,
+)
 from promptdsl.comparing import visible
 
 OK, WRONG, USAGE = 0, 1, 2
@@ -30,10 +37,10 @@ class _Parser(argparse.ArgumentParser):
         namespace, unknown = super().parse_known_args(args, namespace)
         option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
         if option is not None:
-            self.error(f"no such option: {option}{near(option, self._option_string_actions)}")
-        apart = [pair for pair in getattr(namespace, "pairs", ()) if "=" not in pair]
-        if unknown and apart:
-            self.error(f"-p {apart[0]}: write an argument in one word: -p {apart[0]}={unknown[0]}")
+            self.error(f"no such option: {option}{suggestion(option, self._option_string_actions)}")
+        names = [pair for pair in getattr(namespace, "pairs", ()) if "=" not in pair]
+        if unknown and names:
+            self.error(f"-p {names[0]}: join the name and the value: -p {names[0]}={unknown[0]}")
         return namespace, unknown
 
 
@@ -56,25 +63,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [*(sys.argv[1:] if argv is None else argv)]
     if " ".join(words[:2]) in COMMANDS:  # a command of two words
         words[:2] = [" ".join(words[:2])]
-    called = next((word for word in words if not word.startswith("-")), None)
-    if called is not None and called == words[0] and called not in COMMANDS:
-        problem = f"no such command: {called}{near(called, COMMANDS)}"
-        if ":" in called or called.endswith(".py"):
-            problem = f"a command comes first: write promptdsl render {called}"
+    command_name = next((word for word in words if not word.startswith("-")), None)
+    if command_name is not None and command_name == words[0] and command_name not in COMMANDS:
+        problem = f"no such command: {command_name}{suggestion(command_name, COMMANDS)}"
+        if ":" in command_name or command_name.endswith(".py"):
+            problem = f"a command comes first: write promptdsl render {command_name}"
         _print_text(sys.stderr, f"promptdsl: error: {problem}")
         return USAGE
-    add_commands(parser, called)
+    add_commands(parser, command_name)
     try:
         arguments = parser.parse_args(words)
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else OK
+    except SystemExit as exit_error:
+        return exit_error.code if isinstance(exit_error.code, int) else OK
     if arguments.version:
         return _print_text(sys.stdout, f"promptdsl {promptdsl.__version__}")
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return USAGE
     try:
-        data, notes, *codes = arguments.run(arguments)
+        output, notes, *codes = arguments.run(arguments)
     except UsageError as error:
         _print_text(sys.stderr, f"promptdsl {arguments.command}: error: {error}")
         return error.code
@@ -83,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         message = error_text(error, target=arguments.target, frames=arguments.traceback)
         _print_text(sys.stderr, message)
         return int(getattr(arguments, "failed", WRONG))
-    code = _print_text(sys.stdout, data)
+    code = _print_text(sys.stdout, output)
     _print_text(sys.stderr, "\n".join(notes))
     return code or next(iter(codes), OK)
 
@@ -110,9 +117,9 @@ def _print_text(stream: TextIO | None, text: str) -> int:
             buffer.flush()
     except OSError as error:
         # At its end, the interpreter writes the rest of the buffer, which must not fail again.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        null_file = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_file, stream.fileno())
+        os.close(null_file)
         if isinstance(error, BrokenPipeError):
             return OK
         _print_text(sys.stderr, f"promptdsl: cannot write: {error.strerror}")

@@ -101,7 +101,7 @@ Read the results of the service with promptdsl batch read."""
 BATCH_CODES = "0 all rows are requests; 1 some rows failed; 2 the batch could not run; 130 Ctrl-C"
 
 
-class _Interrupted(UsageError):
+class _BatchInterrupt(UsageError):
     """The user stopped the batch."""
 
     code = 130
@@ -119,8 +119,10 @@ def add_batch(add_parser: AddParser) -> None:
         codes=BATCH_CODES,
     )
     parser.set_defaults(failed=2)
-    named = "file.py:name or module:name of a function, or a section of a library: support:triage"
-    parser.add_argument("target", metavar="TARGET", help=named)
+    target_help = (
+        "file.py:name or module:name of a function, or a section of a library: support:triage"
+    )
+    parser.add_argument("target", metavar="TARGET", help=target_help)
     parser.add_argument("inputs", metavar="INPUT", nargs="+", help="a table")
     add_request(parser, marks=True, texts=False, formats=tuple(services()))
     group = parser.add_argument_group("batch")
@@ -167,7 +169,7 @@ def add_batch(add_parser: AddParser) -> None:
     add("--resume", action="store_true", help="continue a batch that was stopped")
     add("--force", action="store_true", help="continue although its prompt or input has changed")
     add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
-    add_price(add, more=", for --dry-run")
+    add_price(add, help_end=", for --dry-run")
 
 
 def _workers(text: str) -> int:
@@ -184,20 +186,22 @@ def run_batch(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         raise UsageError("write --id or --dedupe, not both: equal rows would get the same id")
     settings = _settings(arguments)
     with redirect_stdout(sys.stderr), _renderer(arguments.target, settings) as renderer:
-        of_job = {key: getattr(arguments, key) for key in ("target", "id", "dedupe", "depends_on")}
+        job_options = {
+            key: getattr(arguments, key) for key in ("target", "id", "dedupe", "depends_on")
+        }
         load = partial(_worker_renderer, arguments.target, settings)
         try:
-            taken = renderer.parameters
-            columns = None if taken.takes_all else {*taken.types, arguments.id}
+            parameters = renderer.parameters
+            columns = None if parameters.takes_all else {*parameters.types, arguments.id}
             reader = RowReader(arguments.inputs, columns)
-            job = Job(reader, renderer, load, {**of_job, **settings}, _pools(arguments))
+            job = Job(reader, renderer, load, {**job_options, **settings}, _pools(arguments))
             if arguments.dry_run:
-                return _counted(job, arguments)
-            return _written(job, arguments)
+                return _count_requests(job, arguments)
+            return _write_requests(job, arguments)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
         except KeyboardInterrupt:
-            raise _Interrupted("stopped") from None
+            raise _BatchInterrupt("stopped") from None
         except BrokenExecutor:
             option = "--engine" if arguments.engine else "--workers"
             problem = f"a worker process died; --resume goes on; without {option} you see the row"
@@ -233,27 +237,27 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords
 @contextmanager
 def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
     """Give the renderer of a target."""
-    with loaded_target(target) as loaded:
-        if not callable(loaded) or isinstance(loaded, type):
+    with loaded_target(target) as prompt_function:
+        if not callable(prompt_function) or isinstance(prompt_function, type):
             raise UsageError(f"{target} is not a function with the columns as parameters")
         try:
-            renderer = RowRenderer(loaded, name=target, **settings)
+            renderer = RowRenderer(prompt_function, name=target, **settings)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
         yield renderer
 
 
-_KEPT = ExitStack()
+_WORKER_RESOURCES = ExitStack()
 """The loaded target and the redirected output of a worker; they are closed when it ends."""
 
 
 def _worker_renderer(target: str, settings: dict[str, Any]) -> RowRenderer:
-    atexit.register(_KEPT.close)
-    _KEPT.enter_context(redirect_stdout(sys.stderr))
-    return _KEPT.enter_context(_renderer(target, settings))
+    atexit.register(_WORKER_RESOURCES.close)
+    _WORKER_RESOURCES.enter_context(redirect_stdout(sys.stderr))
+    return _WORKER_RESOURCES.enter_context(_renderer(target, settings))
 
 
-def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def _write_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     folder: str = arguments.output
     writer: BatchWriter | None = None
     steps = write_batch(
@@ -274,10 +278,10 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
         if writer is None:
             raise
         problem = f"stopped after {_rows(writer.rows)}: continue with --resume"
-        raise _Interrupted(problem) from None
+        raise _BatchInterrupt(problem) from None
     assert writer is not None  # it comes before the first row
-    lines = [_requests(writer)]
-    lines += [f"  {os.path.join(folder, part.name)}" for part in writer.parts]
+    lines = [_request_counts(writer)]
+    lines += [f"  {os.path.join(folder, file.name)}" for file in writer.parts]
     notes = model_notes(job.renderer.trial, arguments)
     notes += [f"{path} has no rows" for path in job.reader.empty]
     unused = sorted(job.reader.names - {arguments.id})
@@ -300,36 +304,37 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     return "\n".join(lines), notes, int(writer.failed > 0)
 
 
-def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def _count_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the size and the cost of a batch, counted row by row; nothing is written."""
     writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
-    tokens, shared, labels = 0, sys.maxsize, dict[str, None]()
+    tokens, shared_tokens, labels = 0, sys.maxsize, dict[str, None]()
     with closing(count_rows(job, arguments.id)) as results, _progress(job.reader) as show:
         for result in results:
-            sent = writer.sent
+            count_before = writer.sent
             writer.add(result)
-            if writer.sent > sent and result.tokens is not None:
+            if writer.sent > count_before and result.tokens is not None:
                 tokens += result.tokens.total
                 labels[result.tokens.label] = None
-                shared = min(shared, result.tokens.shared)
+                shared_tokens = min(shared_tokens, result.tokens.shared)
             show(writer.rows, writer.failed)
     writer.close(finished=False)
-    size = sum(part.bytes for part in writer.parts)
-    lines = [f"{_requests(writer)}, {size:,} bytes"]
+    size = sum(file.bytes for file in writer.parts)
+    lines = [f"{_request_counts(writer)}, {size:,} bytes"]
     if writer.sent:
         lines.append(f"{tokens:,} tokens: {' or '.join(labels)}")
-        share = shared * writer.sent / tokens
+        share = shared_tokens * writer.sent / tokens
         lines.append(
-            f"{shared:,} tokens at the beginning are the same in all requests: {share:.0%} of all"
+            f"all requests begin with the same {shared_tokens:,} tokens: {share:.0%} of all tokens"
         )
     if arguments.price and writer.sent:
         price, *cached = arguments.price
-        line = f"{_cost(tokens, price)} for these tokens at {price:g} a million; answers cost more"
+        cost = _cost(tokens, price)
+        line = f"{cost} for these tokens at {price:g} a million; the answers cost extra"
         # The first request writes the cache.
-        served = shared * (writer.sent - 1)
-        for low in cached:
-            cost = _cost(tokens - served, price, served, low)
-            line += f"\n{cost} if a cache serves the beginning at {low:g} a million"
+        cached_tokens = shared_tokens * (writer.sent - 1)
+        for cached_price in cached:
+            cost = _cost(tokens - cached_tokens, price, cached_tokens, cached_price)
+            line += f"\n{cost} if a cache holds the shared tokens, at {cached_price:g} a million"
         lines.append(line)
     notes = model_notes(job.renderer.trial, arguments)
     if writer.failed:
@@ -337,12 +342,12 @@ def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     return "\n".join(lines), notes, int(writer.failed > 0)
 
 
-def _cost(tokens: int, price: float, cached: int = 0, low: float = 0) -> str:
-    cost = (tokens * price + cached * low) / 1_000_000
+def _cost(tokens: int, price: float, cached_tokens: int = 0, cached_price: float = 0) -> str:
+    cost = (tokens * price + cached_tokens * cached_price) / 1_000_000
     return f"{cost:,.2f}" if cost >= 1 else f"{cost:.6f}"
 
 
-def _requests(writer: BatchWriter) -> str:
+def _request_counts(writer: BatchWriter) -> str:
     files = "1 file" if len(writer.parts) == 1 else f"{len(writer.parts):,} files"
     return f"{writer.sent:,} requests of {_rows(writer.rows)} in {files}"
 
@@ -367,24 +372,24 @@ def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
     task, pause = None, 10.0
     if bar is not None:
         task, pause = bar.add_task("", total=1.0), 0.2
-    calls = first = 0
-    start = last = 0.0
+    call_count = first_rows = 0
+    start_time = last_time = 0.0
 
     def show(rows: int, failed: int) -> None:
-        nonlocal calls, first, start, last
-        calls, now = calls + 1, time.monotonic()
-        if calls <= 2:  # the first row takes longer than the others
-            first, start, last = rows, now, now
-        if now - last < pause:
+        nonlocal call_count, first_rows, start_time, last_time
+        call_count, now = call_count + 1, time.monotonic()
+        if call_count <= 2:  # the first row takes longer than the others
+            first_rows, start_time, last_time = rows, now, now
+        if now - last_time < pause:
             return
-        last = now
-        rate = (rows - first) / (now - start)
+        last_time = now
+        rate = (rows - first_rows) / (now - start_time)
         text = f"{_rows(rows)}, {failed:,} failed, {rate:,.0f} a second"
         if bar is not None:
             bar.update(task, completed=reader.share, description=text, refresh=True)
         else:
-            left = (now - start) * (1 - reader.share) / max(reader.share, 1e-9)
-            print(f"{text}, about {left:,.0f} s left", file=sys.stderr, flush=True)
+            seconds_left = (now - start_time) * (1 - reader.share) / max(reader.share, 1e-9)
+            print(f"{text}, about {seconds_left:,.0f} s left", file=sys.stderr, flush=True)
 
     if bar is None:
         yield show

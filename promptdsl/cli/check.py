@@ -13,7 +13,7 @@ from promptdsl.batch import user_frames
 from promptdsl.checking import RULES, Checker, CheckReport, CheckSettings, Finding
 from promptdsl.cli.commands import AddParser, Arguments, add_arguments, add_command, read_arguments
 from promptdsl.cli.options import rendered_call
-from promptdsl.cli.output import UsageError, as_json, near
+from promptdsl.cli.output import UsageError, as_json, suggestion
 from promptdsl.cli.target import TargetCall, add_inputs, refuse_inputs, target_calls
 from promptdsl.comparing import visible
 
@@ -92,9 +92,11 @@ def _targets(names: Sequence[str], paths: Sequence[str]) -> list[str]:
     targets = [name for name in names if name not in paths]
     for target in targets:
         if ":" not in target:
-            others = [file for file in os.listdir() if file != target]
+            file_names = [file for file in os.listdir() if file != target]
             link = ", but a link to a missing file" if os.path.islink(target) else ""
-            raise UsageError(f"no such file or folder: {target}{link or near(target, others)}")
+            raise UsageError(
+                f"no such file or folder: {target}{link or suggestion(target, file_names)}"
+            )
     return targets
 
 
@@ -134,8 +136,8 @@ def _error_of_target(error: BaseException) -> PromptError:
         at = [f"{frame.filename}:{frame.lineno}" for frame in user_frames(error)[-1:]]
         return PromptError(f"{type(error).__name__}: {error}", fix="correct its code", at=at)
     # The calls that led here are all of the command: the target's own calls have returned.
-    command = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
-    lines = [line for line in error.at if line not in command]
+    command_lines = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+    lines = [line for line in error.at if line not in command_lines]
     return PromptError(error.what, fix=error.fix, at=lines)
 
 
@@ -143,7 +145,7 @@ def _explained(id: str) -> str:
     if id == "all":
         return "\n".join(f"{rule.id}  {rule.name}" for rule in RULES.values())
     if id.upper() not in RULES:
-        raise UsageError(f"there is no rule {id!r}{near(id.upper(), RULES)}")
+        raise UsageError(f"there is no rule {id!r}{suggestion(id.upper(), RULES)}")
     return str(RULES[id.upper()])
 
 
@@ -168,12 +170,12 @@ def _github(report: CheckReport) -> str:
 def _annotation(finding: Finding) -> str:
     location = f"file={_escaped(finding.file)}" + (f",line={finding.line}" if finding.line else "")
     location += f",col={finding.column}" if finding.column else ""
-    text = _escaped(finding.text, data=True)
+    text = _escaped(finding.text, is_data=True)
     return f"::error {location},title={finding.rule}::{text}"
 
 
-def _escaped(text: str, *, data: bool = False) -> str:
-    special = "%" if data else "%:,"
+def _escaped(text: str, *, is_data: bool = False) -> str:
+    special = "%" if is_data else "%:,"
     text = visible(text, one_line=True)
     return re.sub(f"[{special}]", lambda match: f"%{ord(match[0]):02X}", text)
 

@@ -12,7 +12,7 @@ from typing import Never, TypeAlias, cast
 
 from promptdsl import DataError, OptionError
 from promptdsl.batch import Parameters
-from promptdsl.cli.output import UsageError, near
+from promptdsl.cli.output import UsageError, suggestion
 
 # The commands and their common options; the module of a command is loaded when it is called.
 
@@ -97,14 +97,14 @@ def commands_by_group() -> str:
     )
 
 
-def add_commands(parser: argparse.ArgumentParser, called: str | None) -> None:
+def add_commands(parser: argparse.ArgumentParser, command_name: str | None) -> None:
     """Add all commands by name, and the options of the command that is called."""
     # The commands are listed by group, after the options.
     parsers = parser.add_subparsers(
         dest="command", metavar="COMMAND", help=argparse.SUPPRESS, prog="promptdsl"
     )
     for name, (module, _) in COMMANDS.items():
-        if name == called:
+        if name == command_name:
             vars(import_module(f"promptdsl.cli.{module}"))[f"add_{name.replace(' ', '_')}"](
                 parsers.add_parser
             )
@@ -260,12 +260,12 @@ def call_function(
     if missing:
         options = " ".join(f"-p {name}=..." for name in missing)
         raise UsageError(f"{target} needs {', '.join(missing)}: {options}")
-    result = function(**typed)
-    if inspect.iscoroutine(result):
+    returned = function(**typed)
+    if inspect.iscoroutine(returned):
         import asyncio
 
-        return asyncio.run(result)
-    return result
+        return asyncio.run(returned)
+    return returned
 
 
 def typed_arguments(
@@ -280,7 +280,9 @@ def typed_arguments(
     parameters = _parameters(function, target)
     for name in arguments:
         if not parameters.takes(name):
-            raise UsageError(f"{target} has no parameter {name!r}{near(name, parameters.types)}")
+            raise UsageError(
+                f"{target} has no parameter {name!r}{suggestion(name, parameters.types)}"
+            )
     try:
         return {
             name: parameters.argument(name, argument, texts=True)

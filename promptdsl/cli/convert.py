@@ -61,20 +61,20 @@ def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     branches, so all rows of a message are kept, and all results of its calls.
     """
     left_out, parents, messages_in = Counter[str](), dict[str, str](), list[Any]()
-    before = ""
-    known = {row.get("uuid") for row in rows if not row.get("isSidechain")} - {None}
+    previous_id = ""
+    row_ids = {row.get("uuid") for row in rows if not row.get("isSidechain")} - {None}
     for row in rows:
         if row.get("isSidechain"):
             left_out["rows of a sidechain"] += 1
             continue
         # After a compaction, rows have no parent, or a parent that is missing.
         parent = row.get("parentUuid") or row.get("logicalParentUuid")
-        begins = parent or row.get("isCompactSummary") or row.get("compactMetadata")
-        if parent not in known and begins:
-            parent = before
+        continues = parent or row.get("isCompactSummary") or row.get("compactMetadata")
+        if parent not in row_ids and continues:
+            parent = previous_id
         if row.get("uuid"):
-            before = row["uuid"]
-            parents[before] = parent
+            previous_id = row["uuid"]
+            parents[previous_id] = parent
         if row.get("type") in ("user", "assistant"):
             blocks = _blocks(row["message"]["content"])
             messages_in.append((row["uuid"], row["message"].get("id"), row["type"], blocks))
@@ -86,8 +86,8 @@ def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
         path.add(uuid)
         uuid = parents[uuid]
     ids = {id for uuid, id, *_ in messages_in if uuid in path} - {None}
-    kept = [blocks for _, id, _, blocks in messages_in if id in ids]
-    calls = {block.get("id") for blocks in kept for block in blocks} - {None}
+    path_blocks = [blocks for _, id, _, blocks in messages_in if id in ids]
+    calls = {block.get("id") for blocks in path_blocks for block in blocks} - {None}
     messages: dict[str, Any] = {}
     for uuid, id, role, blocks in messages_in:
         if uuid in path or id in ids or calls & {block.get("tool_use_id") for block in blocks}:

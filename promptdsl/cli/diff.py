@@ -89,7 +89,7 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
     before = dict(zip(blobs, normalised, strict=True))
     after, problems = _contents(repository.root, filter(is_meant, names))
     snapshot_folders = _folders(before) | _folders(after)
-    before, after = _inside(snapshot_folders, before), _inside(snapshot_folders, after)
+    before, after = _files_in(snapshot_folders, before), _files_in(snapshot_folders, after)
     conflicting = [after[name] for name in repository.conflicts() if name in after]
     conflicts = {content for content in conflicting if CONFLICT in b"\n" + content}
     readable = {name: before[name] for name in before if name not in problems}
@@ -98,7 +98,9 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
         *_comparisons(readable, after, conflicts),
     ]
     if paths:
-        prompts = [p for p in prompts if any(_is_in(p.name, folder) for folder in folders)]
+        prompts = [
+            prompt for prompt in prompts if any(_is_in(prompt.name, folder) for folder in folders)
+        ]
     if not prompts and not left_out:
         problem = "no snapshots there" if paths else f"no snapshots here, and none at {revision}"
         fix = f"promptdsl diff git:{revision}:FILE.py:NAME FILE.py:NAME compares a prompt in code"
@@ -115,7 +117,7 @@ def _folders(files: Files) -> set[str]:
     return {FOLDER, *(path[-3] for path in paths if FOLDER not in path and path[2:])}
 
 
-def _inside(folders: set[str], files: Files) -> dict[str, bytes]:
+def _files_in(folders: set[str], files: Files) -> dict[str, bytes]:
     """Return the files in a folder with one of these names, at any depth."""
     return {
         name: content
@@ -293,23 +295,23 @@ def run_diff(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     if arguments.is_cache_diff and (not is_of_two or arguments.format not in ("text", "json")):
         raise UsageError("--cache compares two targets, as text or JSON")
     if is_of_two:
-        data, notes, code = _two(arguments)
+        report_text, notes, code = _compare_two(arguments)
     else:
         defaults: dict[str, object] = arguments.defaults
         changed = [name for name in defaults if defaults[name] != getattr(arguments, name)]
         if any(name not in WITH_BASE for name in changed):
             raise UsageError("--base compares files: it takes no options of a prompt, such as -p")
         report, notes = checkout_report(arguments.base, arguments.sides)
-        data, problems, code = _formatted(report, arguments)
+        report_text, problems, code = _formatted(report, arguments)
         notes += problems
     if arguments.output is None:
-        return data, notes, code
-    mark = f"\n{MARKS[arguments.format]}\n" if arguments.format in MARKS else ""
-    write_report(arguments.output, f"{data}\n{mark}", is_report)
+        return report_text, notes, code
+    end = f"\n{MARKS[arguments.format]}\n" if arguments.format in MARKS else ""
+    write_report(arguments.output, f"{report_text}\n{end}", is_report)
     return "", notes, code
 
 
-def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def _compare_two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the data, notes and exit code for two prompts, or for a prompt rendered twice."""
     first, second = arguments.sides[0], arguments.sides[-1]
     if arguments.is_cache_diff and not (is_target(first) and is_target(second)):
@@ -332,13 +334,13 @@ def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
     if arguments.is_cache_diff:
         return _cache_diff(before, after, as_data=arguments.format == "json", notes=notes)
-    are_called = all(isinstance(prompt, Rendered) for prompt in prompts)
-    inputs = props if are_called else None
+    are_rendered = all(isinstance(prompt, Rendered) for prompt in prompts)
+    inputs = props if are_rendered else None
     difference = diff(before, after, inputs=inputs)
     status: Status = "changed" if difference else "same"
     report = DiffReport((PromptComparison(second, status, difference),))
-    data, _, code = _formatted(report, arguments)
-    return data, notes, code
+    report_text, _, code = _formatted(report, arguments)
+    return report_text, notes, code
 
 
 def _is_code(side: str) -> bool:
@@ -362,8 +364,8 @@ def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]
 
     Raises :class:`UsageError` for another number of ids than of sides with records.
     """
-    sides = [arguments.sides[0], arguments.sides[-1]]
-    with_records = [has_records(name) for name in sides]
+    side_names = [arguments.sides[0], arguments.sides[-1]]
+    with_records = [has_records(name) for name in side_names]
     ids: list[str] = [*arguments.ids]
     if len(arguments.sides) == 2:
         # A list of one record needs no id.
@@ -371,10 +373,10 @@ def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]
     if len(ids) != sum(with_records):
         names = " and ".join(dict.fromkeys(arguments.sides))
         raise UsageError(f"{names}: name two records: --id A --id B")
-    waiting = iter(ids)
+    unused_ids = iter(ids)
     pairs: list[tuple[bool, str | None]] = []
     for has_record in with_records:
-        id = next(waiting) if has_record else ""
+        id = next(unused_ids) if has_record else ""
         pairs.append((has_record, id or None))
     return pairs
 
@@ -383,20 +385,20 @@ def _formatted(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, 
     """Return a report in the wanted format, its problems, and its exit code."""
     match arguments.format:
         case "text":
-            data = visible(relative(report.text))
+            report_text = visible(relative(report.text))
             if arguments.output is None and is_colourful():
-                data = coloured(data)
+                report_text = coloured(report_text)
         case "json":
-            data = as_json(report.to_dict())
+            report_text = as_json(report.to_dict())
         case "markdown":
-            data = report.markdown
+            report_text = report.markdown
         case _:
-            data = report.html
+            report_text = report.html
     problems = [prompt.problem for prompt in report.prompts if prompt.status == "unreadable"]
     code = DIFFERENT if report else 0
     if problems:
         code = UsageError.code
-    return data, problems, code
+    return report_text, problems, code
 
 
 def _props(arguments: argparse.Namespace, side: str) -> Arguments:

@@ -30,7 +30,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.cli.commands import AddParser, Arguments, add_arguments, add_command, read_arguments
-from promptdsl.cli.output import UsageError, as_json, as_section, fields, near, relative
+from promptdsl.cli.output import UsageError, as_json, as_section, fields, relative, suggestion
 from promptdsl.comparing import visible
 
 # Loading the libraries and sections that a command names, and their rows and texts.
@@ -87,25 +87,25 @@ def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: p
     A section with turns is returned as it is. A section that takes children gets a text as child.
     """
     component = library[name]
-    declared = {entry.name: entry for entry in library.sections[name].inputs or ()}
+    declared = {field.name: field for field in library.sections[name].inputs or ()}
 
-    def part(inputs: Arguments) -> Any:
-        written = component(**inputs)
+    def section_of(inputs: Arguments) -> Any:
+        section = component(**inputs)
         if inspect.isgeneratorfunction(inspect.unwrap(component)):
-            with written:
+            with section:
                 Text("(its children)")
-        return written
+        return section
 
     @wraps(component)
     def prompt(**arguments: object) -> Any:
         inputs = dict(arguments)
-        for key, value in arguments.items():
-            if key in declared and isinstance(value, str):
-                inputs[key] = declared[key].parsed(value)
+        for key, argument in arguments.items():
+            if key in declared and isinstance(argument, str):
+                inputs[key] = declared[key].parsed(argument)
         try:
-            return System(part(inputs))
+            return System(section_of(inputs))
         except PlacementError:
-            return part(inputs)
+            return section_of(inputs)
 
     return prompt
 
@@ -125,22 +125,22 @@ def section_row(info: SectionInfo) -> dict[str, object]:
 
 def _input_row(declared: Input) -> dict[str, object]:
     row = fields(declared, "name", "type", "required")
-    default = {} if declared.required else {"default": plain(declared.default)}
+    default = {} if declared.required else {"default": json_default(declared.default)}
     return {**row, **default, "doc": declared.doc}
 
 
-def plain(value: object) -> object:
+def json_default(default: object) -> object:
     """Return a value if JSON can express it, else its text: a default may be any object."""
     try:
-        as_json(value)
+        as_json(default)
     except (TypeError, ValueError, RecursionError):
-        return short(value)
-    return value
+        return default_text(default)
+    return default
 
 
-def short(value: object) -> str:
+def default_text(default: object) -> str:
     """Return a default as an author writes it."""
-    return value.isoformat() if isinstance(value, date) else repr(value)
+    return default.isoformat() if isinstance(default, date) else repr(default)
 
 
 def wrapped(text: str, indent: str = "    ") -> Iterable[str]:
@@ -214,21 +214,25 @@ def _libraries(
     rows: list[dict[str, object]] = []
     lines: list[str] = []
     name, version = (
-        max((len(getattr(library, key)) for library in libraries), default=0)
+        max((len(getattr(installed, key)) for installed in libraries), default=0)
         for key in ("name", "version")
     )
-    for library in libraries:
-        problem, broken = library.problem, dict[str, str]()
+    for installed in libraries:
+        problem, broken = installed.problem, dict[str, str]()
         if check and not problem:
             try:
-                with loaded_library(library.name) as loaded:
-                    sections, _ = _sections(loaded)
-                broken = {str(s["name"]): str(s["problem"]) for s in sections if "problem" in s}
+                with loaded_library(installed.name) as library:
+                    sections, _ = _sections(library)
+                broken = {
+                    str(section["name"]): str(section["problem"])
+                    for section in sections
+                    if "problem" in section
+                }
             except LibraryError as error:
                 problem = one_line(error)
-        row = fields(library, "name", "version", "package", "target")
+        row = fields(installed, "name", "version", "package", "target")
         rows.append({**row, "problem": problem or None, **({"broken": broken} if check else {})})
-        text = f"{library.name:<{name}}  {library.version:<{version}}  {library.package}"
+        text = f"{installed.name:<{name}}  {installed.version:<{version}}  {installed.package}"
         lines.append(visible(text.rstrip(), one_line=True))
         # The problem of a section names the section.
         for text in (problem, *broken.values()):
@@ -251,7 +255,9 @@ def _sections(library: Library) -> tuple[list[dict[str, object]], list[str]]:
             continue
         rows.append(section_row(info))
         inputs = [
-            declared.name if declared.required else f"{declared.name}={short(declared.default)}"
+            declared.name
+            if declared.required
+            else f"{declared.name}={default_text(declared.default)}"
             for declared in info.inputs or ()
         ]
         call = f"{info.section.name}({'...' if info.inputs is None else ', '.join(inputs)})"
@@ -332,8 +338,8 @@ def _inputs(info: SectionInfo, values: Arguments) -> Mapping[str, object]:
     parsed: Arguments = {}
     for name, value in values.items():
         if name not in by_name:
-            others = near(name, by_name) or ": it has none"
-            raise UsageError(f"{info.section.name} has no input {name!r}{others}")
+            advice = suggestion(name, by_name) or ": it has none"
+            raise UsageError(f"{info.section.name} has no input {name!r}{advice}")
         try:
             parsed[name] = by_name[name].parsed(value) if isinstance(value, str) else value
         except PromptError as error:
@@ -351,7 +357,7 @@ def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
     if info.inputs:
         lines[-1] = "inputs:"
     for declared in info.inputs or ():
-        default = " (required)" if declared.required else f" = {short(declared.default)}"
+        default = " (required)" if declared.required else f" = {default_text(declared.default)}"
         lines.append(visible(f"  {declared.name}: {declared.type}{default}", one_line=True))
         lines += wrapped(declared.doc, "      ") if declared.doc else []
     lines += ["", f"── source {'─' * (RULE - 10)}", visible(info.source.rstrip("\n"))]
@@ -366,7 +372,7 @@ def _json_text(info: SectionInfo, missing: list[Input], rendered: Rendered | Non
     schema = {
         "type": "object",
         "properties": {
-            declared.name: {key: plain(value) for key, value in declared.schema.items()}
+            declared.name: {key: json_default(value) for key, value in declared.schema.items()}
             for declared in inputs
         },
         "required": [declared.name for declared in inputs if declared.required],

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from promptdsl import LogEntry, PromptLog, Transcript, TranscriptError
-from promptdsl.cli.output import FileError, UsageError, near
+from promptdsl.cli.output import FileError, UsageError, suggestion
 from promptdsl.comparing import visible
 
 # Transcripts in a SQLite database: ``chats.db:KEY`` is the name of a transcript.
@@ -102,7 +102,7 @@ def is_log(target: str) -> bool:
     return os.path.isdir(target) and any(PromptLog(target).folder.glob(FILES))
 
 
-def refuse_log_file(path: str, *, command: str, more: str = "") -> None:
+def refuse_log_file(path: str, *, command: str, options: str = "") -> None:
     """Raise :class:`UsageError` for a file of a log, with the command for its folder."""
     try:
         with open(path, "rb") as file:
@@ -111,7 +111,7 @@ def refuse_log_file(path: str, *, command: str, more: str = "") -> None:
         return
     if is_file_of_log:
         folder = os.path.dirname(path) or "."
-        advice = f"write promptdsl {command} {folder}{more}"
+        advice = f"write promptdsl {command} {folder}{options}"
         raise UsageError(f"{path} is a file of a log: {advice}")
 
 
@@ -138,30 +138,34 @@ def entry_of(
         if len(entries) != 1:
             ids = _names(entry.id for entry in entries)
             listed = ", ".join(ids[:SHOWN])
-            more = f" and {len(ids) - SHOWN:,} more" if ids[SHOWN:] else ""
+            rest = f" and {len(ids) - SHOWN:,} more" if ids[SHOWN:] else ""
             records = f"{origin} has {len(entries):,} records: name one with --id"
-            raise UsageError(f"{records}: {listed}{more}" if ids else records)
+            raise UsageError(f"{records}: {listed}{rest}" if ids else records)
         return entries[0], []
-    same = [entry for entry in entries if entry.id == id]
-    check_known(id, same, entries, origin)
-    notes = [f"{len(same):,} records have this id: the last is shown"] if len(same) > 1 else []
-    return same[-1], notes
+    matches = [entry for entry in entries if entry.id == id]
+    check_id(id, matches, entries, origin)
+    notes = (
+        [f"{len(matches):,} records have this id: the last is shown"] if len(matches) > 1 else []
+    )
+    return matches[-1], notes
 
 
-def check_known(
-    id: str, same: Sequence[LogEntry], entries: Sequence[LogEntry], origin: str
+def check_id(
+    id: str, matches: Sequence[LogEntry], entries: Sequence[LogEntry], origin: str
 ) -> None:
     """Raise :class:`UsageError` if no entry has an id, with the nearest ids."""
-    if not same:
+    if not matches:
         problem = f"{origin} has no record with the id {id!r}"
-        raise UsageError(f"{problem}{near(id, _names(entry.id for entry in entries)[:SHOWN])}")
+        raise UsageError(
+            f"{problem}{suggestion(id, _names(entry.id for entry in entries)[:SHOWN])}"
+        )
 
 
 def check_name(name: str, entries: Sequence[LogEntry], origin: str) -> None:
     """Raise :class:`UsageError` if no entry is of a prompt with a name, with the nearest names."""
     names = _names(entry.name for entry in entries)
     if not any(entry.name == name for entry in entries):
-        raise UsageError(f"{origin} has no record of the prompt {name!r}{near(name, names)}")
+        raise UsageError(f"{origin} has no record of the prompt {name!r}{suggestion(name, names)}")
 
 
 def _names(names: Iterable[str | None]) -> list[str]:

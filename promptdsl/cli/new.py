@@ -17,7 +17,7 @@ import attrs
 from promptdsl import Library
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.libraries import TAKEN, class_name
-from promptdsl.cli.output import UsageError, as_json, near, write_files
+from promptdsl.cli.output import UsageError, as_json, suggestion, write_files
 
 # The project of a library: its ``pyproject.toml``, and the module that defines the library.
 
@@ -44,22 +44,22 @@ class Project:
     call: ast.Call
 
     @classmethod
-    def around(cls, folder: str, name: str) -> Self:
+    def containing(cls, folder: str, name: str) -> Self:
         """Return the project around a folder; ``name`` selects one of several libraries.
 
         Raises :class:`UsageError` if there is no such project.
         """
         while not os.path.isfile(os.path.join(folder, "pyproject.toml")):
-            above = os.path.dirname(folder)
-            if above == folder:
+            parent = os.path.dirname(folder)
+            if parent == folder:
                 raise UsageError(f"no pyproject.toml is here or above: {BEGIN}")
-            folder = above
+            folder = parent
         libraries = _declared(os.path.join(folder, "pyproject.toml"))
         if name and name not in libraries:
-            raise UsageError(f"{folder} has no library {name!r}{near(name, libraries)}")
+            raise UsageError(f"{folder} has no library {name!r}{suggestion(name, libraries)}")
         if not name and len(libraries) != 1:
-            several = f"name the library: {min(libraries)}:NAME" if libraries else BEGIN
-            raise UsageError(f"{folder} has {len(libraries)} libraries: {several}")
+            advice = f"name the library: {min(libraries)}:NAME" if libraries else BEGIN
+            raise UsageError(f"{folder} has {len(libraries)} libraries: {advice}")
         name = name or min(libraries)
         module, _, variable = libraries[name].partition(":")
         parts = module.split(".")
@@ -149,8 +149,8 @@ def _declared(pyproject: str) -> dict[str, str]:
     """Return the libraries that a ``pyproject.toml`` declares: ``module:variable`` by name."""
     try:
         with open(pyproject, "rb") as file:
-            data: Any = tomllib.load(file)  # Any: TOML
-        libraries = data["project"]["entry-points"][GROUP]
+            document: Any = tomllib.load(file)  # Any: TOML
+        libraries = document["project"]["entry-points"][GROUP]
         return {str(name): str(target) for name, target in libraries.items()}
     except (KeyError, AttributeError, TypeError):
         raise UsageError(f"{pyproject} declares no library: {BEGIN}") from None
@@ -161,8 +161,8 @@ def _declared(pyproject: str) -> dict[str, str]:
 def _read(file: str) -> str:
     """Return the source of a module. Raises :class:`UsageError` if it is no code in UTF-8."""
     try:
-        with open(file, encoding="utf-8") as opened:
-            source = opened.read()
+        with open(file, encoding="utf-8") as stream:
+            source = stream.read()
         ast.parse(source)
     except SyntaxError as error:
         raise UsageError(f"{file}:{error.lineno}: {error.msg}") from None
@@ -282,9 +282,9 @@ def add_new(add_parser: AddParser) -> None:
 
 def run_new_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the files of a new library; return their paths, and the next steps as notes."""
-    written: str = arguments.target
-    name = re.sub("^promptdsl[-_]", "", written).replace("-", "_")
-    _check_name(name, written, "library")
+    typed_name: str = arguments.target
+    name = re.sub("^promptdsl[-_]", "", typed_name).replace("-", "_")
+    _check_name(name, typed_name, "library")
     if name in RESERVED:
         raise UsageError(f"{name!r} is taken: name the library after its topic, such as support")
     distribution = f"promptdsl-{name.replace('_', '-')}"
@@ -324,7 +324,7 @@ def run_new_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         raise UsageError(f"the name of a function has no /: {name}")
     if name in TAKEN:
         raise UsageError(f"{name!r} is taken: every library has it")
-    project = Project.around(os.getcwd(), library)
+    project = Project.containing(os.getcwd(), library)
     template = project.template(name)
     if name in project.functions() or (template and os.path.exists(template)):
         raise UsageError(f"{project.name} has a section {name!r}")
@@ -355,28 +355,32 @@ def run_new_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return _written_text({**files, **changed}, arguments), notes
 
 
-def _check_name(name: str, written: str, what: str) -> None:
+def _check_name(name: str, typed_name: str, what: str) -> None:
     """Raise :class:`UsageError` for a name that is not valid in Python, or already has a meaning.
 
     ``written`` is the name in the call of the command.
     """
     if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
-        raise UsageError(f"{written!r} cannot be the name of a file on Windows")
-    if written in TYPES:
-        raise UsageError(f"{written!r} is the name of a type: choose another name for the {what}")
+        raise UsageError(f"{typed_name!r} cannot be the name of a file on Windows")
+    if typed_name in TYPES:
+        raise UsageError(
+            f"{typed_name!r} is the name of a type: choose another name for the {what}"
+        )
     if re.fullmatch("[a-z][a-z0-9_]{0,60}", name) and not keyword.iskeyword(name):
         return
     better = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_0123456789")
     fix = f", such as {better}" if better and not keyword.iskeyword(better) else ""
     if keyword.iskeyword(name):
-        raise UsageError(f"{written!r} is a keyword of Python: choose another name for the {what}")
+        raise UsageError(
+            f"{typed_name!r} is a keyword of Python: choose another name for the {what}"
+        )
     rule = "write lower-case letters, digits and _"
-    raise UsageError(f"{written!r} is not a valid name of a {what}: {rule}{fix}")
+    raise UsageError(f"{typed_name!r} is not a valid name of a {what}: {rule}{fix}")
 
 
 def _scaffold(kind: str, file: str) -> str:
-    with open(os.path.join(SCAFFOLD, kind, f"{file}.in"), encoding="utf-8") as opened:
-        return opened.read()
+    with open(os.path.join(SCAFFOLD, kind, f"{file}.in"), encoding="utf-8") as stream:
+        return stream.read()
 
 
 def _written_text(files: Mapping[str, str], arguments: argparse.Namespace) -> str:

@@ -163,9 +163,9 @@ def add_page_request(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(target="", provider_format=None)
 
 
-def add_price(add_argument: Callable[..., object], *, more: str = "") -> None:
+def add_price(add_argument: Callable[..., object], *, help_end: str = "") -> None:
     """Add the option of the price of tokens; its help ends with ``more``."""
-    usage = f"the price of a million tokens, and of a million cached tokens{more}"
+    usage = f"the price of a million tokens, and of a million cached tokens{help_end}"
     add_argument("--price", type=prices, metavar="P[,CACHED]", help=usage)
 
 

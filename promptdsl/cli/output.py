@@ -53,11 +53,11 @@ class FileError(UsageError):
     code = 1
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, candidates: Iterable[str]) -> str:
     """Return ``": did you mean 'x'?"`` for the nearest known names, else a list of all names."""
     from difflib import get_close_matches
 
-    names = sorted(known)
+    names = sorted(candidates)
     close = get_close_matches(name, names, cutoff=_ALIKE)
     if close:
         return f": did you mean {' or '.join(map(repr, close))}?"
@@ -75,11 +75,11 @@ def error_text(error: BaseException, *, target: str, frames: bool) -> str:
     stack = user_frames(cause or error)
     if isinstance(error, PromptError):
         # An error in the arguments of render() has the line of its caller: of this command.
-        ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
-        first, *others = [line for line in error.at if line not in ours] or [target]
-        also = [f"  see also {line}" for line in others]
+        command_lines = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+        first, *further_lines = [line for line in error.at if line not in command_lines] or [target]
+        references = [f"  see also {line}" for line in further_lines]
         fix = [f"  {error.fix}"] if error.fix else []
-        text = "\n".join([f"{first}: {error.what}", *also, *fix])
+        text = "\n".join([f"{first}: {error.what}", *references, *fix])
     elif isinstance(error, SyntaxError):
         first = f"{error.filename}:{error.lineno}" if error.filename else target
         text = f"{first}: {type(error).__name__}: {error.msg}"
@@ -122,26 +122,26 @@ def write_files(
     """
     existing = [path for path in files if os.path.lexists(path)]
     if existing and not force:
-        others = f" and {len(existing) - 1} more" if existing[1:] else ""
-        raise UsageError(f"there is a file {existing[0]}{others}: --force replaces what is there")
-    data = {path: text.encode("utf-8") for path, text in files.items()}
-    real = {os.path.realpath(path): text for path, text in (changed or {}).items()}
-    made: list[Path] = []
-    written: dict[str, str] = {}
-    new: list[str] = []
+        rest = f" and {len(existing) - 1} more" if existing[1:] else ""
+        raise UsageError(f"there is a file {existing[0]}{rest}: --force replaces what is there")
+    contents = {path: text.encode("utf-8") for path, text in files.items()}
+    changed_files = {os.path.realpath(path): text for path, text in (changed or {}).items()}
+    new_folders: list[Path] = []
+    temporary_files: dict[str, str] = {}
+    new_files: list[str] = []
     path = ""
     try:
-        for path, text in real.items():
+        for path, text in changed_files.items():
             has_crlf = os.path.exists(path) and b"\r\n" in Path(path).read_bytes()
-            data[path] = (text.replace("\n", "\r\n") if has_crlf else text).encode("utf-8")
-        for path, content in data.items():
+            contents[path] = (text.replace("\n", "\r\n") if has_crlf else text).encode("utf-8")
+        for path, content in contents.items():
             folders = [folder for folder in Path(path).parents if not folder.is_dir()]
             for folder in reversed(folders):
                 folder.mkdir()
-                made.append(folder)
+                new_folders.append(folder)
             temporary = f"{path}.{os.getpid()}.new"
             with open(temporary, "xb") as file:
-                written[path] = temporary
+                temporary_files[path] = temporary
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -149,15 +149,15 @@ def write_files(
                 shutil.copymode(path, temporary)
             if os.path.isdir(path):
                 raise IsADirectoryError(0, "it is a folder", path)
-        for path in data:
+        for path in contents:
             is_new = not os.path.lexists(path)
-            os.replace(written[path], path)
-            del written[path]
-            new += [path] if is_new else []
+            os.replace(temporary_files[path], path)
+            del temporary_files[path]
+            new_files += [path] if is_new else []
     except BaseException as error:
-        for temporary in [*written.values(), *new]:
+        for temporary in [*temporary_files.values(), *new_files]:
             os.unlink(temporary)
-        for folder in reversed(made):
+        for folder in reversed(new_folders):
             if not os.listdir(folder):
                 folder.rmdir()
         if isinstance(error, OSError):
@@ -216,21 +216,21 @@ def has_colours(stream: TextIO | None) -> bool:
 
 def relative(text: str) -> str:
     """Return text in which each ``file:line`` of the current folder is a relative path."""
-    here = re.escape(os.path.join(os.getcwd(), ""))
-    return re.sub(rf'(?<![^\s"]){here}(?=[^\n:"]*(?::|", line )\d)', "", text)
+    folder_pattern = re.escape(os.path.join(os.getcwd(), ""))
+    return re.sub(rf'(?<![^\s"]){folder_pattern}(?=[^\n:"]*(?::|", line )\d)', "", text)
 
 
-def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
+def as_row(reported: "Loss | Difference | TokenPart") -> dict[str, object]:
     """Return the fields of a loss, a difference or a part as data, with its file and line."""
-    row = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
+    row = attrs.asdict(reported, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
     section = row.pop("library", None)
     library = {} if section is None else {"library": as_section(section)}
-    return {**row, **library, **located(part.source)}
+    return {**row, **library, **located(reported.source)}
 
 
-def fields(part: object, *names: str) -> dict[str, object]:
+def fields(instance: object, *names: str) -> dict[str, object]:
     """Return the fields with these names as data."""
-    return {name: getattr(part, name) for name in names}
+    return {name: getattr(instance, name) for name in names}
 
 
 def as_section(section: "LibrarySection") -> dict[str, object]:
@@ -275,14 +275,14 @@ _NAMES = re.compile("`[^`]*`")
 _NUMBERS = re.compile(r" *(?:[\d,]+ +(?:[\d.]+%|dropped)|…  )")
 
 
-def progress(items: Sequence[str], done: str) -> Iterator[str]:
+def progress(names: Sequence[str], verb: str) -> Iterator[str]:
     """Yield the items; after a second, a line on a terminal shows how many are done."""
-    shows, start = sys.stderr is not None and sys.stderr.isatty(), time.monotonic()
-    for count, item in enumerate(items):
-        if shows and time.monotonic() > start + 1:
-            print(f"\r{done} {count:,} of {len(items):,}", end="", file=sys.stderr, flush=True)
-        yield item
-    if shows and time.monotonic() > start + 1:
+    is_terminal, start = sys.stderr is not None and sys.stderr.isatty(), time.monotonic()
+    for count, name in enumerate(names):
+        if is_terminal and time.monotonic() > start + 1:
+            print(f"\r{verb} {count:,} of {len(names):,}", end="", file=sys.stderr, flush=True)
+        yield name
+    if is_terminal and time.monotonic() > start + 1:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
@@ -299,14 +299,14 @@ def coloured(text: str) -> str:
     with console.capture() as capture:
         for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
             sign = line[:2] if line[:2] in (*STYLES, "  ") else ""
-            shown = Text(line[len(sign) :], style=STYLES.get(sign, ""))
+            styled = Text(line[len(sign) :], style=STYLES.get(sign, ""))
             for start, end in _changed_words(above, line, below):
-                shown.stylize("reverse", start, end)
+                styled.stylize("reverse", start, end)
             if not sign:
-                shown.highlight_regex(_NAMES, "bold")
+                styled.highlight_regex(_NAMES, "bold")
             # A long line continues below its text, not below its sign.
-            for number, row in enumerate(shown.wrap(console, columns - len(sign)) or [shown]):
-                begin = Text(" " * len(sign) if number else sign, style=shown.style)
+            for index, row in enumerate(styled.wrap(console, columns - len(sign)) or [styled]):
+                begin = Text(" " * len(sign) if index else sign, style=styled.style)
                 console.print(begin + row, soft_wrap=True)
     return capture.get().removesuffix("\n")
 
@@ -367,9 +367,9 @@ def _changed_words(above: str, line: str, below: str) -> Iterator[tuple[int, int
         return
     start = 0
     old, new = (line, below) if is_before else (above, line)
-    for equal, removed, added in changed_words(old[2:], new[2:]):
+    for equal, removed, inserted in changed_words(old[2:], new[2:]):
         start += len(equal)
-        end = start + len(removed if is_before else added)
+        end = start + len(removed if is_before else inserted)
         yield start, end
         start = end
 
@@ -381,8 +381,8 @@ def as_messages(messages: Sequence[Message]) -> str:
     """Return messages with all their blocks; the content of a block is indented below it."""
     paragraphs: list[str] = []
     for index, message in enumerate(messages):
-        named = message.name is not None and message.role != "tool"
-        heading = [str(index), message.role, *([str(message.name)] if named else [])]
+        has_name = message.name is not None and message.role != "tool"
+        heading = [str(index), message.role, *([str(message.name)] if has_name else [])]
         heading += [f"({message.id})"] if message.id else []
         lines = [" ".join(heading)]
         for block in message.content:

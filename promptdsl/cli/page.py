@@ -11,7 +11,7 @@ from pathlib import Path
 
 from promptdsl import DataError, LogEntry, PromptError, PromptRecord
 from promptdsl.cli.commands import AddParser, Arguments, add_command, file_text, read_arguments
-from promptdsl.cli.logs import check_known, is_log, listed_entries, log_entries, refuse_log_file
+from promptdsl.cli.logs import check_id, is_log, listed_entries, log_entries, refuse_log_file
 from promptdsl.cli.options import add_page_request, add_price, render_options
 from promptdsl.cli.output import UsageError, write_report
 from promptdsl.cli.records import without_lines
@@ -34,7 +34,7 @@ def file_prompts(
     if os.path.isdir(target):
         refuse_inputs(arguments, target)
         return _folder_prompts(target, id)
-    refuse_log_file(target, command="page", more=" -o FILE.html")
+    refuse_log_file(target, command="page", options=" -o FILE.html")
     if target.endswith(".json"):
         refuse_inputs(arguments, target)
         return _json_prompts(target, id), []
@@ -69,7 +69,7 @@ def _chosen(entries: Sequence[LogEntry], id: str | None, origin: str) -> Sequenc
     if id is None:
         return entries
     chosen = [entry for entry in entries if entry.id == id]
-    check_known(id, chosen, entries, origin)
+    check_id(id, chosen, entries, origin)
     return chosen
 
 
@@ -148,14 +148,14 @@ def run_page(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             target_prompts, target_notes = _prompts(target, props, arguments, stack)
             prompts += target_prompts
             notes += target_notes
-        data, errors = made_page(
+        page, errors = made_page(
             *prompts,
             models=arguments.payloads,
             price=arguments.price,
             content=not arguments.without_content,
             **options,
         )
-    write_report(arguments.output, page_html(data), is_page)
+    write_report(arguments.output, page_html(page), is_page)
     notes += [*errors, f"the page is in {arguments.output}"]
     return "", notes, FAILED if errors else OK
 

@@ -120,8 +120,8 @@ def run_preview(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
     job = PreviewJob(
         arguments={name: getattr(arguments, name) for name in OF_CODE},
-        files=named_files(_in_code(arguments)),
-        roots=_roots(_in_code(arguments)),
+        files=named_files(_all_targets(arguments)),
+        roots=_roots(_all_targets(arguments)),
         timeout=arguments.timeout,
         is_cold=arguments.cold,
     )
@@ -129,7 +129,7 @@ def run_preview(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return "", []
 
 
-def _in_code(arguments: argparse.Namespace) -> list[str]:
+def _all_targets(arguments: argparse.Namespace) -> list[str]:
     """Return all targets of a command line: those of the prompts, and that of their inputs."""
     return [*arguments.targets, *([] if arguments.inputs is None else [arguments.inputs])]
 
@@ -140,8 +140,8 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.host is not None:
         port = port or USUAL_PORT
         problem = "a preview is for its own machine alone, so there is no --host: on yours, run"
-        here = f"and here: promptdsl preview --port {port}"
-        raise UsageError(f"{problem}\n  {tunnel_command(port)}\n  {here}")
+        local_command = f"and here: promptdsl preview --port {port}"
+        raise UsageError(f"{problem}\n  {tunnel_command(port)}\n  {local_command}")
     if port > LARGEST_PORT:
         raise UsageError(f"--port {port}: the largest port is {LARGEST_PORT}")
     if arguments.timeout == 0:
@@ -155,6 +155,8 @@ def _check(arguments: argparse.Namespace) -> None:
 def _roots(targets: list[str]) -> list[str]:
     """Return the folder of the project, and the folders of targets outside of it."""
     root = project_folder(os.getcwd())
-    inside = os.path.join(root, "")
-    others = {os.path.dirname(path) for path in named_files(targets) if not path.startswith(inside)}
-    return [root, *sorted(others)]
+    prefix = os.path.join(root, "")
+    other_folders = {
+        os.path.dirname(path) for path in named_files(targets) if not path.startswith(prefix)
+    }
+    return [root, *sorted(other_folders)]

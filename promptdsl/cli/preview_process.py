@@ -54,9 +54,9 @@ def _prompts_in(
     if of_files is not None:
         return of_files[0]
     prompts: list[PagePrompt] = []
-    for name, loaded in stack.enter_context(loaded_targets(target)).items():
+    for name, loaded_object in stack.enter_context(loaded_targets(target)).items():
         try:
-            calls = calls_of(loaded, name, props, arguments)
+            calls = calls_of(loaded_object, name, props, arguments)
             prompts += [prompt_of_call(call) for call in calls]
         except (Exception, SystemExit) as error:
             prompts.append(_failed(name, error))

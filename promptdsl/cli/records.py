@@ -16,7 +16,7 @@ import attrs
 from promptdsl import LogEntry, PromptError, PromptRecord, Rendered, prefix_report
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.logs import (
-    check_known,
+    check_id,
     check_name,
     dropped_lines,
     log_entries,
@@ -50,12 +50,12 @@ BAR = 20
 """The width of the longest bar, in characters."""
 COMPARED = 100
 """The most calls whose cached part is found: to read one of 13,000 tokens takes about 33 ms."""
-OPTIONAL = ("messages", "model", "losses", "dropped")
+OPTIONAL_COLUMNS = ("messages", "model", "losses", "dropped")
 """The columns that a narrow terminal leaves out, the first one first."""
 SIGNS = "█ from the cache  ▄ not cached  · free  ▒ kept for the answer  │ the budget  ░ not known"
 """What the signs of a bar mean."""
 INDENT = "  "
-FIGURES = ("tokens", "cached", "messages", "losses", "dropped")
+NUMBER_COLUMNS = ("tokens", "cached", "messages", "losses", "dropped")
 
 
 @attrs.frozen
@@ -112,13 +112,13 @@ class CallRow:
         return {name: visible(text, one_line=True) for name, text in cells.items()}
 
 
-def call_rows(entries: Sequence[LogEntry], wanted: Sequence[LogEntry]) -> list[CallRow]:
+def call_rows(entries: Sequence[LogEntry], selected: Sequence[LogEntry]) -> list[CallRow]:
     """Return a row for each wanted entry; the call before it fills the cache.
 
     That is the last one of the same name, provider and model. The cached part is found for the
     last of them, as many as ``COMPARED`` says.
     """
-    compared = {id(entry) for entry in wanted[-COMPARED:]}
+    compared = {id(entry) for entry in selected[-COMPARED:]}
     cached: dict[int, int | None] = {}
     last: dict[str, LogEntry] = {}
     rendered_last: dict[str, Rendered | None] = {}
@@ -129,19 +129,19 @@ def call_rows(entries: Sequence[LogEntry], wanted: Sequence[LogEntry]) -> list[C
             if key in last and key not in rendered_last:
                 rendered_last[key] = _rendered(last[key])
             before = rendered_last.get(key)
-            cached[id(entry)] = _served(entry, before, rendered, is_first=key not in last)
+            cached[id(entry)] = _cached_tokens(entry, before, rendered, is_first=key not in last)
             rendered_last[key] = rendered
         else:
             rendered_last.pop(key, None)
         last[key] = entry
-    return [_row(entry, cached.get(id(entry))) for entry in wanted]
+    return [_row(entry, cached.get(id(entry))) for entry in selected]
 
 
-def notes_on(wanted: Sequence[LogEntry]) -> list[str]:
+def notes_on(selected: Sequence[LogEntry]) -> list[str]:
     """Return a note if there are more calls than those whose cached part is found."""
-    if len(wanted) <= COMPARED:
+    if len(selected) <= COMPARED:
         return []
-    which = f"the last {COMPARED} of {len(wanted):,} calls"
+    which = f"the last {COMPARED} of {len(selected):,} calls"
     return [f"the cached part is that of {which}: list fewer, such as with --since"]
 
 
@@ -161,7 +161,7 @@ def _rendered(entry: LogEntry) -> Rendered | None:
         return None
 
 
-def _served(
+def _cached_tokens(
     entry: LogEntry, before: Rendered | None, rendered: Rendered | None, *, is_first: bool
 ) -> int | None:
     """Return the tokens that a cache serves of a request; ``None`` if that is not known.
@@ -186,8 +186,8 @@ def _row(entry: LogEntry, cached: int | None) -> CallRow:
     tokens: dict[str, int] = record.get("tokens") or {}
     budget: dict[str, int | None] = record.get("budget") or {}
     total = tokens.get("total")
-    known = None if total is None or cached is None else min(cached, total)
-    return CallRow(entry, total, known, budget.get("limit"), budget.get("reserve") or 0)
+    cached_tokens = None if total is None or cached is None else min(cached, total)
+    return CallRow(entry, total, cached_tokens, budget.get("limit"), budget.get("reserve") or 0)
 
 
 def row_lines(rows: Sequence[CallRow], width: int | None) -> Iterator[tuple[CallRow | None, str]]:
@@ -197,8 +197,8 @@ def row_lines(rows: Sequence[CallRow], width: int | None) -> Iterator[tuple[Call
     signs of the bars are explained first. Without it, nothing is cut.
     """
     largest = max((row.largest for row in rows), default=0)
-    room = None if width is None else width - len(INDENT)
-    waiting = iter(_fitted([row.cells(largest) for row in rows], room))
+    row_width = None if width is None else width - len(INDENT)
+    texts = iter(_fitted([row.cells(largest) for row in rows], row_width))
     if width is not None and largest:
         yield None, cut_to(SIGNS, width)
     for day, calls in groupby(rows, key=lambda row: row.entry.at[:10]):
@@ -206,7 +206,7 @@ def row_lines(rows: Sequence[CallRow], width: int | None) -> Iterator[tuple[Call
         line = _day_line(day, group)
         yield None, line if width is None else cut_to(line, width)
         for row in group:
-            yield row, INDENT + next(waiting)
+            yield row, INDENT + next(texts)
 
 
 def _day_line(day: str, rows: Sequence[CallRow]) -> str:
@@ -215,12 +215,12 @@ def _day_line(day: str, rows: Sequence[CallRow]) -> str:
     It is the share of the calls whose cached part is known.
     """
     total = sum(row.total or 0 for row in rows)
-    known = [row for row in rows if row.cached is not None]
-    cached = sum(row.cached or 0 for row in known)
+    counted_rows = [row for row in rows if row.cached is not None]
+    cached = sum(row.cached or 0 for row in counted_rows)
     noun = "call" if len(rows) == 1 else "calls"
     share = ""
     if cached:
-        share = f", {cached / sum(row.total or 0 for row in known):.0%} cached"
+        share = f", {cached / sum(row.total or 0 for row in counted_rows):.0%} cached"
     return f"{day or 'without a time'}: {len(rows):,} {noun}, {total:,} tokens{share}"
 
 
@@ -231,22 +231,22 @@ def _fitted(rows: Sequence[dict[str, str]], width: int | None) -> list[str]:
     sizes = {name: max(columns(row[name]) for row in rows) for name in rows[0]}
     widths = {name: size for name, size in sizes.items() if size}
     if width is not None:
-        _cut_names(widths, width, least=12)
-        for name in OPTIONAL:
+        _cut_names(widths, width, minimum=12)
+        for name in OPTIONAL_COLUMNS:
             if _size(widths) > width:
                 widths.pop(name, None)
-        _cut_names(widths, width, least=6)
+        _cut_names(widths, width, minimum=6)
     lines = [
         "  ".join(_padded(row[name], size, name) for name, size in widths.items()) for row in rows
     ]
     return [line.rstrip() if width is None else cut_to(line.rstrip(), width) for line in lines]
 
 
-def _cut_names(widths: dict[str, int], width: int, *, least: int) -> None:
+def _cut_names(widths: dict[str, int], width: int, *, minimum: int) -> None:
     """Make the columns of names and ids narrower until a line fits, but not below a width."""
     for name in ("name", "id"):
         excess = max(_size(widths) - width, 0)
-        widths[name] = max(widths[name] - excess, min(widths[name], least))
+        widths[name] = max(widths[name] - excess, min(widths[name], minimum))
 
 
 def _size(widths: dict[str, int]) -> int:
@@ -258,7 +258,7 @@ def _padded(text: str, width: int, name: str) -> str:
     """Return a cell of a column; a figure is at its right."""
     text = cut_to(text, width)
     blanks = " " * (width - columns(text))
-    return blanks + text if name in FIGURES else text + blanks
+    return blanks + text if name in NUMBER_COLUMNS else text + blanks
 
 
 # ``promptdsl records list``: the records of a log, by their times.
@@ -304,29 +304,29 @@ def run_records_list(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
     entries, notes = log_entries(arguments.target, salvage=arguments.salvage)
     if arguments.id is not None:
-        same = [entry for entry in entries if entry.id == arguments.id]
-        check_known(arguments.id, same, entries, arguments.target)
+        matches = [entry for entry in entries if entry.id == arguments.id]
+        check_id(arguments.id, matches, entries, arguments.target)
     if arguments.name is not None:
         check_name(arguments.name, entries, arguments.target)
-    wanted = [*_wanted(entries, arguments)]
+    selected = [*_selected(entries, arguments)]
     if arguments.json:
-        data = [fields(entry, "at", "name", "id", "record") for entry in wanted]
+        data = [fields(entry, "at", "name", "id", "record") for entry in selected]
         return as_json(data), notes
     lines: list[str] = []
     width = terminal_width()
-    for row, line in row_lines(call_rows(entries, wanted), width):
+    for row, line in row_lines(call_rows(entries, selected), width):
         lines.append(line)
-        missing: list[str] = []
+        details: list[str] = []
         if row is not None and arguments.dropped:
-            missing += dropped_lines(row.entry.record)
+            details += dropped_lines(row.entry.record)
         if row is not None and arguments.lost:
-            missing += lost_lines(row.entry.record)
-        shown = [f"    {visible(text, one_line=True)}" for text in missing]
-        lines += shown if width is None else [cut_to(text, width) for text in shown]
-    return "\n".join(lines), [*notes, *notes_on(wanted)]
+            details += lost_lines(row.entry.record)
+        detail_lines = [f"    {visible(text, one_line=True)}" for text in details]
+        lines += detail_lines if width is None else [cut_to(text, width) for text in detail_lines]
+    return "\n".join(lines), [*notes, *notes_on(selected)]
 
 
-def _wanted(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Iterator[LogEntry]:
+def _selected(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Iterator[LogEntry]:
     since = ""
     if arguments.since:
         try:
@@ -336,10 +336,10 @@ def _wanted(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Ite
         since = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     for entry in entries:
         is_named = arguments.name in (None, entry.name) and arguments.id in (None, entry.id)
-        is_kept = not arguments.lost or bool(losses_of(entry.record))
+        is_selected = not arguments.lost or bool(losses_of(entry.record))
         if arguments.dropped and not entry.record.get("dropped"):
-            is_kept = False
-        if entry.at >= since and is_named and is_kept:
+            is_selected = False
+        if entry.at >= since and is_named and is_selected:
             yield entry
 
 
@@ -416,14 +416,14 @@ def _without_line(data: dict[str, object]) -> dict[str, object]:
 
 
 def _lines(record: PromptRecord) -> Iterator[str]:
-    for name, text in _parts(record):
+    for name, text in _output_sections(record):
         if name:
             yield f"\n{f'── {name} '.ljust(RULE, '─')}"
         # Messages are in colours already.
         yield text if name == MESSAGES else visible(relative(text))
 
 
-def _parts(record: PromptRecord) -> Iterator[tuple[str, str]]:
+def _output_sections(record: PromptRecord) -> Iterator[tuple[str, str]]:
     """Yield the parts of the output, each with its name."""
     data = record.to_dict()
     budget = data["budget"]
@@ -481,8 +481,8 @@ def _indented(text: str) -> str:
 def _filled(text: str) -> str:
     """Return a text in lines that fit the terminal; without a terminal it is one line."""
     width = terminal_width()
-    shown = visible(text, one_line=True)
-    return shown if width is None else fill(shown, width, subsequent_indent="  ")
+    line = visible(text, one_line=True)
+    return line if width is None else fill(line, width, subsequent_indent="  ")
 
 
 def _short(text: str) -> str:

@@ -74,15 +74,19 @@ def add_tokens(add_parser: AddParser) -> None:
 def run_tokens(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
     props = read_arguments(arguments.pairs, arguments.props)
-    shown = {"depth": arguments.depth, "largest_first": arguments.sort == "size"}
+    view_options = {"depth": arguments.depth, "largest_first": arguments.sort == "size"}
     with rendered_target(arguments.target, props, arguments) as rendered:
         record = rendered.record()
     notes = render_notes(rendered, arguments)
     if arguments.json:
-        return _json_text(record, record.token_parts(**shown), rendered.tokens.sources), notes
+        return _json_text(
+            record, record.token_parts(**view_options), rendered.tokens.sources
+        ), notes
     # Dropped parts are struck through on a terminal that can do so.
-    most = None if arguments.all else ROWS
-    text = record.token_tree(**shown, most=most, width=terminal_width(), strike=is_colourful())
+    limit = None if arguments.all else ROWS
+    text = record.token_tree(
+        **view_options, most=limit, width=terminal_width(), strike=is_colourful()
+    )
     if arguments.explain:
         text += f"\ncounted by: {visible(rendered.tokens.label, one_line=True)}"
     text = relative(text)

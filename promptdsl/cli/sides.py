@@ -23,7 +23,7 @@ from promptdsl.batch import is_installed
 from promptdsl.cli.commands import Arguments
 from promptdsl.cli.logs import entry_of, listed_entries, log_entries, refuse_log_file
 from promptdsl.cli.options import FOR_PEOPLE, checked_provider, rendered_target
-from promptdsl.cli.output import UsageError, error_text, near
+from promptdsl.cli.output import UsageError, error_text, suggestion
 from promptdsl.comparing import (
     PromptFile,
     SnapshotFormatError,
@@ -53,26 +53,26 @@ class Repository:
     """
 
     def __init__(self) -> None:
-        self.here = Path.cwd()
+        self.folder = Path.cwd()
         self.root = Path(os.fsdecode(self.run("rev-parse", "--show-toplevel").rstrip(b"\n")))
         """The folder of the working tree."""
 
     @property
-    def inside(self) -> Path:
+    def folder_from_root(self) -> Path:
         """The current folder, from the root."""
-        return self.here.resolve().relative_to(self.root.resolve())
+        return self.folder.resolve().relative_to(self.root.resolve())
 
     def run(
         self, *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None
     ) -> bytes:
         """Return the output of a git command. Raises :class:`UsageError` with its message."""
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 [*GIT_COMMAND, *arguments],
                 input=stdin,
                 capture_output=True,
                 check=True,
-                cwd=self.here,
+                cwd=self.folder,
                 env={**os.environ, "LC_ALL": "C", **(environment or {})},
             )
         except FileNotFoundError:
@@ -80,7 +80,7 @@ class Repository:
         except subprocess.CalledProcessError as error:
             problem = error.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
             raise UsageError(f"git: {problem.splitlines()[0] if problem else 'failed'}") from None
-        return done.stdout
+        return process.stdout
 
     def commit(self, revision: str) -> str:
         """Return the id of a commit. Raises :class:`UsageError` with the nearest names."""
@@ -89,7 +89,7 @@ class Repository:
             commit = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name)
         except UsageError:
             refs = self.run("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace")
-            advice = near(revision, refs.split())
+            advice = suggestion(revision, refs.split())
             if self.run("rev-parse", "--is-shallow-repository") == b"true\n":
                 advice += "\n  the clone is shallow: fetch all of it with git fetch --unshallow"
             raise UsageError(f"no such revision: {revision}{advice}") from None
@@ -104,13 +104,13 @@ class Repository:
 
     def path(self, path: str) -> str:
         """Return a path relative to the root; ``""`` for the root itself."""
-        full = os.path.normpath(self.here.resolve() / path)
+        full = os.path.normpath(self.folder.resolve() / path)
         if os.path.isabs(path):
             full = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        inside = Path(os.path.relpath(full, self.root.resolve())).as_posix()
-        if inside.split("/")[0] == "..":
+        path_from_root = Path(os.path.relpath(full, self.root.resolve())).as_posix()
+        if path_from_root.split("/")[0] == "..":
             raise UsageError(f"{path} is outside of {self.root}")
-        return "" if inside == "." else inside
+        return "" if path_from_root == "." else path_from_root
 
     def blobs(self, commit: str) -> dict[str, str]:
         """Return the ids of the files of a commit by their paths from the root."""
@@ -193,10 +193,10 @@ def rendered_at(
     """
     repository = Repository()
     with repository.checkout(repository.commit(revision)) as files:
-        here = files / repository.inside
-        if not here.is_dir():
-            raise UsageError(f"{revision} has no folder {repository.inside}")
-        answer, tree = files.parent / "answer.json", repository.root.resolve()
+        folder = files / repository.folder_from_root
+        if not folder.is_dir():
+            raise UsageError(f"{revision} has no folder {repository.folder_from_root}")
+        answer_file, tree = files.parent / "answer.json", repository.root.resolve()
         options = vars(arguments).items()
         task = {
             "target": _checked_out(target, tree, files),
@@ -207,16 +207,16 @@ def rendered_at(
             },
             "working_tree": str(tree),
             "checkout": str(files),
-            "answer": str(answer),
+            "answer": str(answer_file),
         }
-        _run(json.dumps(task), here, arguments.timeout, f"git:{revision}:{target}")
-        if not answer.is_file():
+        _run_child(json.dumps(task), folder, arguments.timeout, f"git:{revision}:{target}")
+        if not answer_file.is_file():
             raise UsageError(f"git:{revision}:{target}: its process ended without an answer")
-        result: dict[str, Any] = json.loads(answer.read_text("utf-8"))  # Any: JSON data
-    if "error" in result:
-        raise UsageError(f"git:{revision}:{target}: {result['error']}")
-    libraries = tuple((name, version) for name, version in result["libraries"])
-    return attrs.evolve(parse(result["snapshot"]), total=result["total"], libraries=libraries)
+        answer: dict[str, Any] = json.loads(answer_file.read_text("utf-8"))  # Any: JSON data
+    if "error" in answer:
+        raise UsageError(f"git:{revision}:{target}: {answer['error']}")
+    libraries = tuple((name, version) for name, version in answer["libraries"])
+    return attrs.evolve(parse(answer["snapshot"]), total=answer["total"], libraries=libraries)
 
 
 def _checked_out(target: str, tree: Path, files: Path) -> str:
@@ -232,16 +232,16 @@ def checked_out_inputs(target: str | None, tree: Path, files: Path) -> str | Non
     """Return the target of ``--inputs`` in the checkout; a file that it has not yet is copied."""
     if target is None:
         return None
-    written = Path(target.rpartition(":")[0])
-    full = written.resolve()
+    path = Path(target.rpartition(":")[0])
+    full = path.resolve()
     if full.is_file() and full.is_relative_to(tree):
-        copied = files / full.relative_to(tree)
-        if copied.parent.is_dir() and not copied.exists():
-            copied.write_bytes(full.read_bytes())
+        copy = files / full.relative_to(tree)
+        if copy.parent.is_dir() and not copy.exists():
+            copy.write_bytes(full.read_bytes())
     return _checked_out(target, tree, files)
 
 
-def _run(task: str, here: Path, seconds: float, name: str) -> None:
+def _run_child(task: str, folder: Path, seconds: float, name: str) -> None:
     """Run the process; after the time limit, it and the processes of its group are ended."""
     # A folder of the checkout with the name of this package must not be imported instead of it.
     variables = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
@@ -249,8 +249,8 @@ def _run(task: str, here: Path, seconds: float, name: str) -> None:
         [sys.executable, "-P", "-c", CHILD.format(paths=[*map(os.path.abspath, sys.path)])],
         stdin=subprocess.PIPE,
         stdout=2,
-        cwd=here,
-        env=variables | {"PWD": str(here)},
+        cwd=folder,
+        env=variables | {"PWD": str(folder)},
         text=True,
         encoding="utf-8",
         start_new_session=True,
@@ -272,10 +272,10 @@ def child() -> None:
     """Render the TARGET of the task on standard input, and write the result to a file."""
     task: dict[str, Any] = json.load(sys.stdin)  # Any: JSON data
     tree, checkout = Path(task["working_tree"]), Path(task["checkout"])
-    for number, path in enumerate(sys.path):
+    for index, path in enumerate(sys.path):
         full = Path(path).resolve()
         if full.is_relative_to(tree) and not is_installed(str(full)):
-            sys.path[number] = str(checkout / full.relative_to(tree))
+            sys.path[index] = str(checkout / full.relative_to(tree))
     arguments = argparse.Namespace(**task["arguments"])
     try:
         with rendered_target(task["target"], task["props"], arguments) as rendered:
@@ -350,7 +350,7 @@ def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Side:
         return file_side(path, read, arguments)
     if _is_file(name):
         return file_side(name, _read, arguments)
-    refuse_log_file(name, command="diff", more=" --id A --id B")
+    refuse_log_file(name, command="diff", options=" --id A --id B")
     with rendered_target(name, props, arguments) as rendered:
         return rendered
 
@@ -402,9 +402,9 @@ def json_of(target: str, id: str | None, *, command: str) -> tuple[object, list[
     """
     if os.path.isdir(target):
         entries, notes = log_entries(target)
-        entry, more = entry_of(entries, id, target)
-        return entry.record, [*notes, *more]
-    refuse_log_file(target, command=command, more=" --id ID")
+        entry, further_notes = entry_of(entries, id, target)
+        return entry.record, [*notes, *further_notes]
+    refuse_log_file(target, command=command, options=" --id ID")
     content = _read(target)
     if content is None:
         raise UsageError(f"cannot read {target}: No such file or directory")

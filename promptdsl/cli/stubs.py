@@ -56,17 +56,17 @@ class Imports:
         if annotation is None or annotation is types.NoneType:
             return "None"
         if origin is Literal:
-            values = ", ".join(self.default_code(value) for value in args)
+            values = ", ".join(self.default_code(literal) for literal in args)
             return f"{self.add('typing', 'Literal')}[{values}]"
         if origin in (Union, types.UnionType):
             return " | ".join(map(self.code_of, args))
         if origin is typing.Annotated:
             return self.code_of(args[0])
         if origin is Callable and args:
-            taken, returned = args
+            parameters, returned = args
             inner = "..."  # also for a variable instead of the list
-            if isinstance(taken, list):
-                inner = f"[{', '.join(map(self.code_of, cast('list[object]', taken)))}]"
+            if isinstance(parameters, list):
+                inner = f"[{', '.join(map(self.code_of, cast('list[object]', parameters)))}]"
             name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):
@@ -74,19 +74,19 @@ class Imports:
             return self._class(origin or annotation) + (f"[{inner}]" if inner else "")
         return self.add("typing", "Any")
 
-    def default_code(self, value: object) -> str:
+    def default_code(self, default: object) -> str:
         """Return a default as code; ``...`` if it cannot be written as code."""
-        if type(value) is str:
-            return code_of_text(value)
-        if type(value) in (types.NoneType, bool, int):
-            return repr(value)
-        if type(value) is float:
-            return repr(value) if value - value == 0 else "..."
-        if type(value) is date:
+        if type(default) is str:
+            return code_of_text(default)
+        if type(default) in (types.NoneType, bool, int):
+            return repr(default)
+        if type(default) is float:
+            return repr(default) if default - default == 0 else "..."
+        if type(default) is date:
             self.add("datetime", "date")
-            return f"date({value.year}, {value.month}, {value.day})"
-        if type(value) in (list, tuple) and not value:
-            return repr(value)
+            return f"date({default.year}, {default.month}, {default.day})"
+        if type(default) in (list, tuple) and not default:
+            return repr(default)
         return "..."
 
     def _class(self, cls: type) -> str:
@@ -168,7 +168,7 @@ def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     target: str = arguments.target
     location, _, name = target.rpartition(":")
     names = location.split(".")
-    if not all(part.isidentifier() for part in names) or names[-1] == "py":
+    if not all(word.isidentifier() for word in names) or names[-1] == "py":
         raise UsageError(f"write module:name, such as promptdsl_support.library:support: {target}")
     with redirect_stdout(sys.stderr), loaded_target(target) as library:
         module = sys.modules[location]
@@ -196,10 +196,10 @@ def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         raise FileError(f"{path} is not up to date: write it with promptdsl stubs {target}")
     if not is_current:
         write_files({path: text}, force=arguments.force or (old is not None and MARK in old))
-    done = "is up to date" if is_current else "is written"
+    status = "is up to date" if is_current else "is written"
     if arguments.json:
         return as_json({"file": path, "written": not is_current, "text": text}), []
-    return f"{path} {done}", []
+    return f"{path} {status}", []
 
 
 def _public_names(module: ModuleType, tree: ast.Module) -> set[str]:
@@ -243,7 +243,10 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
     name = info.section.name.partition(":")[2]
     names = TYPES if info.kind == "template" else inspect.unwrap(function).__globals__
     signature = inspect.signature(function).parameters.values()
-    typed = (item.replace(annotation=_evaluated(item.annotation, names)) for item in signature)
+    typed = (
+        parameter.replace(annotation=_evaluated(parameter.annotation, names))
+        for parameter in signature
+    )
     parameters = [*_parameters(typed, imports)]
     head = f"    def {name}({', '.join(parameters)}) -> object:"
     if len(head) > WIDEST:
@@ -264,23 +267,23 @@ def _evaluated(annotation: object, names: Mapping[str, Any]) -> object:
 
 
 def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> Iterator[str]:
-    last: object = None
+    last_kind: object = None
     kinds = inspect.Parameter
     empty = inspect.Parameter.empty
     for parameter in parameters:
         kind = parameter.kind
-        if last is kinds.POSITIONAL_ONLY and kind is not last:
+        if last_kind is kinds.POSITIONAL_ONLY and kind is not last_kind:
             yield "/"
-        if kind is kinds.KEYWORD_ONLY and last not in (kind, kinds.VAR_POSITIONAL):
+        if kind is kinds.KEYWORD_ONLY and last_kind not in (kind, kinds.VAR_POSITIONAL):
             yield "*"
-        last = kind
+        last_kind = kind
         text = str(parameter.replace(annotation=empty, default=empty))
         if parameter.annotation is not empty:
             text += f": {imports.code_of(parameter.annotation)}"
         if parameter.default is not empty:
             text += f" = {imports.default_code(parameter.default)}"
         yield text
-    if last is kinds.POSITIONAL_ONLY:
+    if last_kind is kinds.POSITIONAL_ONLY:
         yield "/"
 
 
@@ -289,11 +292,18 @@ def _docstring(doc: str) -> list[str]:
     if not doc:
         return ["        ..."]
     escaped = _QUOTES.sub(lambda match: match[0].replace('"', '\\"'), doc.replace("\\", "\\\\"))
-    escaped = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in escaped)
-    first, *others = escaped.split("\n")
-    if not others:
+    escaped = "".join(
+        character if character.isprintable() or character == "\n" else repr(character)[1:-1]
+        for character in escaped
+    )
+    first, *further_lines = escaped.split("\n")
+    if not further_lines:
         return [f'        """{first}"""']
-    return [f'        """{first}', *(f"        {line}".rstrip() for line in others), '        """']
+    return [
+        f'        """{first}',
+        *(f"        {line}".rstrip() for line in further_lines),
+        '        """',
+    ]
 
 
 _QUOTES = re.compile(r'"{3,}|"+\Z')
@@ -395,8 +405,8 @@ def _white_space(library: Library) -> str:
     if library.templates is None:
         return ""
     settings = library.templates.white_space
-    usual = type(settings)()._asdict()
-    changed = {key: value for key, value in settings._asdict().items() if value != usual[key]}
+    defaults = type(settings)()._asdict()
+    changed = {key: value for key, value in settings._asdict().items() if value != defaults[key]}
     return ", ".join(f"{key}={value}" for key, value in changed.items())
 
 
@@ -406,9 +416,9 @@ def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
     assert folder is not None
     root = os.path.join(os.path.realpath(folder.folder), "")
     files = {path: info.source}
-    waiting = [info.source]
-    while waiting:
-        for tag in _INCLUDE.findall(waiting.pop()):
+    unread_texts = [info.source]
+    while unread_texts:
+        for tag in _INCLUDE.findall(unread_texts.pop()):
             for included in _QUOTED.findall(tag):
                 copy = os.path.join(os.path.dirname(path), included)
                 original = os.path.join(folder.folder, included)
@@ -420,9 +430,9 @@ def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
                         f"{info.section.name} includes {included!r}, which is not in its library",
                         fix="report it to its authors; nothing is copied",
                     )
-                with open(original, encoding="utf-8-sig", newline="") as opened:
-                    files[copy] = opened.read()
-                waiting.append(files[copy])
+                with open(original, encoding="utf-8-sig", newline="") as stream:
+                    files[copy] = stream.read()
+                unread_texts.append(files[copy])
     # The library removes this line end, so the text still begins a line.
     line_end = "\n" if folder.white_space.trim_blocks else ""
     for file, text in files.items():

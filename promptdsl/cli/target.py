@@ -24,7 +24,7 @@ from promptdsl import Library, Node, OptionError, Prompt, Timeline
 from promptdsl.batch import NamedInputs, inputs_of_name, named_inputs
 from promptdsl.cli.commands import Arguments, call_function, typed_arguments
 from promptdsl.cli.libraries import loaded_library, loaded_section, section_prompt
-from promptdsl.cli.output import UsageError, near
+from promptdsl.cli.output import UsageError, suggestion
 from promptdsl.comparing import visible
 
 # Loading the object that TARGET names: in a file or in a module, or a section of a library.
@@ -53,7 +53,7 @@ def loaded_target(target: str) -> Generator[object]:
             with loaded_section(target) as (library, section):
                 yield section_prompt(library, section)
             return
-        yield _value(loaded_module(location), name, location)
+        yield _object_named(loaded_module(location), name, location)
 
 
 @contextmanager
@@ -67,15 +67,15 @@ def loaded_targets(target: str) -> Generator[dict[str, object]]:
     location, name = split_target(target)
     with _paths_kept():
         if name:
-            with loaded_target(target) as loaded:
-                yield {target: loaded}
+            with loaded_target(target) as loaded_object:
+                yield {target: loaded_object}
         elif _is_library(location):
             with loaded_library(location) as library:
                 names = [*library.sections]
                 yield {f"{location}:{name}": section_prompt(library, name) for name in names}
         else:
             module = loaded_module(location)
-            prompts = _prompts_in(module) or {"": _value(module, "", location)}
+            prompts = _prompts_in(module) or {"": _object_named(module, "", location)}
             yield {f"{location}:{name}".rstrip(":"): value for name, value in prompts.items()}
 
 
@@ -111,20 +111,22 @@ def _is_file(location: str) -> bool:
     return location.endswith(".py") or "/" in location or os.sep in location
 
 
-def _value(module: ModuleType, name: str, location: str) -> object:
+def _object_named(module: ModuleType, name: str, location: str) -> object:
     """Return the value of a name in a module; without a name, its only prompt or function."""
     values = vars(module)
     if name in values:
         return values[name]
-    known = sorted(key for key, value in values.items() if _is_prompt(key, value, module))
+    prompt_names = sorted(key for key, value in values.items() if _is_prompt(key, value, module))
     if name:
-        called, bracket, _ = name.partition("(")
-        if bracket and called in known:
-            raise UsageError(f"{name} is a call: write {called}, and its arguments as -p KEY=VALUE")
-        raise UsageError(f"{location} has no name {name!r}{near(name, known)}")
-    prompts = _unnamed_prompts([values[key] for key in known])
+        function_name, bracket, _ = name.partition("(")
+        if bracket and function_name in prompt_names:
+            raise UsageError(
+                f"{name} is a call: write {function_name}, and its arguments as -p KEY=VALUE"
+            )
+        raise UsageError(f"{location} has no name {name!r}{suggestion(name, prompt_names)}")
+    prompts = _unnamed_prompts([values[key] for key in prompt_names])
     if len(prompts) != 1:
-        names = ", ".join(known) or "none that is a prompt or a function"
+        names = ", ".join(prompt_names) or "none that is a prompt or a function"
         raise UsageError(f"{USAGE}: name one; in {location} there is {names}")
     return prompts[0]
 
@@ -134,9 +136,11 @@ def _prompts_in(module: ModuleType) -> dict[str, object]:
     prompts = {
         name: value for name, value in vars(module).items() if _is_prompt(name, value, module)
     }
-    written = [value for value in prompts.values() if not callable(value) or _returns_prompt(value)]
-    wanted = [*map(id, _unnamed_prompts(written))]
-    return {name: value for name, value in prompts.items() if id(value) in wanted}
+    candidates = [
+        value for value in prompts.values() if not callable(value) or _returns_prompt(value)
+    ]
+    prompt_ids = [*map(id, _unnamed_prompts(candidates))]
+    return {name: value for name, value in prompts.items() if id(value) in prompt_ids}
 
 
 def _returns_prompt(function: Callable[..., object]) -> bool:
@@ -179,12 +183,12 @@ def _load_file(path: str) -> ModuleType:
             files = [file for file in os.listdir(folder or ".") if file.endswith(".py")]
         except OSError:
             files = []
-        raise UsageError(f"no such file: {path}{near(name, files)}")
+        raise UsageError(f"no such file: {path}{suggestion(name, files)}")
     _refuse_other_file(path)
     full = os.path.abspath(path)
-    for loaded in sys.modules.values():
-        if type(loaded) is _LoadedFile and loaded.__file__ == full:
-            return loaded
+    for loaded_file in sys.modules.values():
+        if type(loaded_file) is _LoadedFile and loaded_file.__file__ == full:
+            return loaded_file
     # If another module has this name, an underscore is added.
     name = os.path.splitext(os.path.basename(full))[0]
     while name in sys.modules or _is_installed(name, full):
@@ -274,7 +278,7 @@ class TargetCall:
     """
 
     target: str
-    loaded: Any  # Any: a function or a prompt
+    loaded_object: Any  # Any: a function or a prompt
     props: Arguments
     inputs: NamedInputs | None = None
 
@@ -286,11 +290,11 @@ class TargetCall:
     def prompt(self) -> Node | Prompt:
         """Return the prompt, or raise whatever its code raises."""
         if self.inputs is not None:
-            prompt: Any = self.inputs.prompt_of(self.loaded, name=self.target)
-        elif callable(self.loaded):
-            prompt = call_function(self.loaded, self.props, self.target)
+            prompt: Any = self.inputs.prompt_of(self.loaded_object, name=self.target)
+        elif callable(self.loaded_object):
+            prompt = call_function(self.loaded_object, self.props, self.target)
         else:
-            prompt = self.loaded
+            prompt = self.loaded_object
         return prompt  # type: ignore[no-any-return]
 
 
@@ -303,26 +307,31 @@ def target_calls(
     Output of the code goes to standard error. Raises :class:`UsageError` for a class, for arguments
     of what is no function and for an unknown ``--input``; and what the code of the inputs raises.
     """
-    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
-        yield calls_of(loaded, target, props, arguments)
+    with redirect_stdout(sys.stderr), loaded_target(target) as loaded_object:
+        yield calls_of(loaded_object, target, props, arguments)
 
 
 def calls_of(
-    loaded: object, target: str, props: Arguments, arguments: argparse.Namespace
+    loaded_object: object, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> list[TargetCall]:
     """Return the calls of what a TARGET is, and raise what :func:`target_calls` raises."""
-    if isinstance(loaded, type):
+    if isinstance(loaded_object, type):
         raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
-    if not callable(loaded) and (props or arguments.inputs):
+    if not callable(loaded_object) and (props or arguments.inputs):
         raise UsageError(f"{target} is not a function: it takes no parameters")
     if arguments.inputs is None:
         _refuse_input(arguments)
-        return [TargetCall(target, loaded, props)]
-    assert callable(loaded)
-    more = typed_arguments(loaded, props, target)
+        return [TargetCall(target, loaded_object, props)]
+    assert callable(loaded_object)
+    typed_props = typed_arguments(loaded_object, props, target)
     return [
-        TargetCall(target, loaded, props, attrs.evolve(case, arguments={**case.arguments, **more}))
-        for case in _chosen(loaded_inputs(arguments.inputs), arguments)
+        TargetCall(
+            target,
+            loaded_object,
+            props,
+            attrs.evolve(inputs, arguments={**inputs.arguments, **typed_props}),
+        )
+        for inputs in _chosen(loaded_inputs(arguments.inputs), arguments)
     ]
 
 
@@ -363,9 +372,9 @@ def loaded_inputs(target: str) -> tuple[NamedInputs, ...]:
     module = loaded_module(location)
     values = vars(module)
     if name not in values:
-        known = [key for key, value in values.items() if _may_be_inputs(key, value, module)]
+        candidates = [key for key, value in values.items() if _may_be_inputs(key, value, module)]
         problem = f"{location} has no name {name!r}" if name else INPUTS_USAGE
-        raise UsageError(f"{problem}{near(name, known)}")
+        raise UsageError(f"{problem}{suggestion(name, candidates)}")
     at = _line_of_name(module, name)
     return named_inputs(values[name], name=f"the inputs {target}", at=at)
 
@@ -383,11 +392,11 @@ def _line_of_name(module: ModuleType, name: str) -> str:
     """Return the last line that gives a module a name, ``file:line``; without one, the first."""
     file = getattr(module, "__file__", None) or module.__name__
     tree = ast.parse("".join(linecache.getlines(file)))
-    lines = [node.lineno for node in ast.walk(tree) if _gives(node, name)]
+    lines = [node.lineno for node in ast.walk(tree) if _binds(node, name)]
     return f"{file}:{max(lines, default=1)}"
 
 
-def _gives(node: ast.AST, name: str) -> TypeGuard[ast.Name | ast.alias]:
+def _binds(node: ast.AST, name: str) -> TypeGuard[ast.Name | ast.alias]:
     """Return whether a part of a module gives a name: to a value, or to what it imports."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         return node.id == name

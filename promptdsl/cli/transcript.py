@@ -40,9 +40,9 @@ from promptdsl.comparing import terminal_width, visible
 
 # The turns and entries of a transcript as text, by days.
 
-MOST = 3
+MAXIMUM_ROWS = 3
 """The most rows of a text on a terminal, without ``--full``."""
-LEAST = 20
+MINIMUM_COLUMNS = 20
 """The least columns of a text next to its number, time and role."""
 INDENT = "  "
 
@@ -65,20 +65,20 @@ def entry_lines(
     Rows fit ``width`` columns, and a text has at most three; without ``width`` nothing is cut. With
     ``is_full`` a text is complete, and has its own lines.
     """
-    before = ""
+    last_day = ""
     for entry in entries:
         day, _, time = entry.at.partition(" ")
-        if day and day != before:
+        if day and day != last_day:
             yield f"{day} (UTC)"
-        before = day or before
+        last_day = day or last_day
         start = f"{'-' if entry.is_removed else ' '}{entry.number:>4}  {time:8}  {entry.role:9}  "
-        room = None if width is None else width - len(start)
-        if width is not None and width < len(start) + LEAST:
+        columns = None if width is None else width - len(start)
+        if width is not None and width < len(start) + MINIMUM_COLUMNS:
             # Its texts are below it.
             yield from wrap(" ".join(start.split()), width)
-            start, room = INDENT, width - len(INDENT)
+            start, columns = INDENT, width - len(INDENT)
         for text in entry.texts or [""]:
-            for row in _text_rows(text, room, is_full=is_full):
+            for row in _text_rows(text, columns, is_full=is_full):
                 yield f"{start}{row}".rstrip()
                 start = " " * len(start)
 
@@ -91,25 +91,25 @@ def shown_time(at: str | None) -> str:
         return ""
 
 
-def _text_rows(text: str, room: int | None, *, is_full: bool) -> list[str]:
+def _text_rows(text: str, columns: int | None, *, is_full: bool) -> list[str]:
     """Return the rows of a text: of its lines if it is shown in full, else of it as one line."""
     lines = dedent(text).split("\n") if is_full else [" ".join(text.split())]
     lines = [visible(line, one_line=True) for line in lines]
-    if room is None:
+    if columns is None:
         return lines
     rows: list[str] = []
     for line in lines:
-        rows += wrap(line, _characters(line, room)) or [""]
-    if is_full or len(rows) <= MOST:
+        rows += wrap(line, _characters(line, columns)) or [""]
+    if is_full or len(rows) <= MAXIMUM_ROWS:
         return rows
-    last = rows[MOST - 1]
-    return [*rows[: MOST - 1], f"{last[: _characters(last, room) - 1]}…"]
+    last = rows[MAXIMUM_ROWS - 1]
+    return [*rows[: MAXIMUM_ROWS - 1], f"{last[: _characters(last, columns) - 1]}…"]
 
 
-def _characters(text: str, room: int) -> int:
+def _characters(text: str, columns: int) -> int:
     """Return how many characters of a text fit a number of columns."""
     is_wide = any(east_asian_width(character) in "WF" for character in text)
-    return room // 2 if is_wide else room
+    return columns // 2 if is_wide else columns
 
 
 # ``promptdsl transcript``: shows, checks, repairs and converts recorded conversations.
@@ -148,8 +148,8 @@ def add_transcript(add_parser: AddParser) -> None:
             failed="the content of a file is wrong",
         )
         add, (metavar, _, out) = command.add_argument, takes.partition(" ")
-        several = "+" if out == "..." else None
-        add("target", metavar=metavar, nargs=several, help=INPUTS[metavar])
+        nargs = "+" if out == "..." else None
+        add("target", metavar=metavar, nargs=nargs, help=INPUTS[metavar])
         if "OUT" in out:
             optional = "?" if "[" in out else None
             add("out", metavar="OUT", nargs=optional, help="a new file")
@@ -175,7 +175,7 @@ def add_transcript(add_parser: AddParser) -> None:
             add("--repair", choices=("error", "fill", "prune"), default="error", help=repair)
 
 
-def _opened(name: str, *, salvage: bool = False) -> Transcript:
+def _open_transcript(name: str, *, salvage: bool = False) -> Transcript:
     """Return a transcript after reading all its entries."""
     _refuse_store(name)
     with file_of(name) as path:
@@ -221,7 +221,7 @@ def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
     return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 
 
-def _written(out: str, write: Callable[[str], None]) -> str:
+def _write_new(out: str, write: Callable[[str], None]) -> str:
     if os.path.lexists(out):
         raise UsageError(f"there is a file {out}: name a new one")
     try:
@@ -245,7 +245,9 @@ def _size(path: str, transcript: Transcript) -> int:
 
 def _notes_on(path: str, transcript: Transcript) -> list[str]:
     opaque = [entry for entry in transcript.entries if entry.opaque]
-    unknown = [f"read-only: entry {e.number} has the unknown type {e.type!r}" for e in opaque]
+    unknown = [
+        f"read-only: entry {entry.number} has the unknown type {entry.type!r}" for entry in opaque
+    ]
     return [f"{path}: {note}" for note in (*transcript.repairs, *unknown)]
 
 
@@ -254,7 +256,7 @@ def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
     On a terminal a text has at most three lines, without --full.
     """
-    transcript = _opened(arguments.target)
+    transcript = _open_transcript(arguments.target)
     current = {turn.entry.number for turn in transcript.turns}
     data = fields(transcript, "metadata", "usage")
     if arguments.all:
@@ -263,7 +265,7 @@ def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     else:
         rows = [(turn.number, turn.entry, turn.message) for turn in transcript.turns]
         data["turns"] = [_turn_data(*row) for row in rows]
-    shown: list[ShownEntry] = []
+    shown_entries: list[ShownEntry] = []
     for number, entry, message in rows:
         content = entry.data if entry.opaque else entry.data.get("note", entry.data)
         role, texts = entry.type, [as_json(content)]
@@ -273,8 +275,8 @@ def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             if entry.type == "message" or (entry.type != "summary" and not arguments.all):
                 role = message.role
         is_removed = is_content and entry.number not in current
-        shown.append(ShownEntry(number, shown_time(entry.at), role, texts, is_removed))
-    lines = [*entry_lines(shown, width=terminal_width(), is_full=arguments.full)]
+        shown_entries.append(ShownEntry(number, shown_time(entry.at), role, texts, is_removed))
+    lines = [*entry_lines(shown_entries, width=terminal_width(), is_full=arguments.full)]
     lines += ["", *(f"{_one_line(k)}: {_one_line(v)}" for k, v in transcript.metadata.items())]
     if transcript.usage:
         counts = [f"{count:,} {name}" for name, count in transcript.usage.items()]
@@ -302,7 +304,7 @@ def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             paths.append(name)
     for path in progress(paths, "checked"):
         try:
-            transcript = _opened(path)
+            transcript = _open_transcript(path)
             lines.append(_line_on(path, transcript))
             notes += _notes_on(path, transcript)
         except UsageError as error:
@@ -315,22 +317,22 @@ def run_repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the undamaged entries of a transcript to a new file, and show what was lost."""
     path, notes = arguments.target, list[str]()
     try:
-        transcript = _opened(path)
+        transcript = _open_transcript(path)
         write, notes = transcript.save, [f"{path} has no damage"]
     except FileError:
-        transcript = _opened(path, salvage=True)
+        transcript = _open_transcript(path, salvage=True)
         write = transcript.vacuum
         if not transcript.entries:
             raise
-    out = _written(arguments.out, write)
-    return _line_on(out, _opened(out)), [*_notes_on(path, transcript), *notes]
+    out = _write_new(arguments.out, write)
+    return _line_on(out, _open_transcript(out)), [*_notes_on(path, transcript), *notes]
 
 
 def run_vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the current content of a transcript to a new file, without removed content."""
-    transcript = _opened(arguments.target)
-    out = _written(arguments.out, transcript.vacuum)
-    return _line_on(out, _opened(out)), _notes_on(arguments.target, transcript)
+    transcript = _open_transcript(arguments.target)
+    out = _write_new(arguments.out, transcript.vacuum)
+    return _line_on(out, _open_transcript(out)), _notes_on(arguments.target, transcript)
 
 
 def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
@@ -341,7 +343,7 @@ def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     rows, notes = list[tuple[str, str, dict[str, Any]]](), list[str]()
     for path in progress(_names_in(arguments.target), "listed"):
         try:
-            transcript = _opened(path)
+            transcript = _open_transcript(path)
         except (OSError, UsageError) as error:
             notes.append(str(error))
             continue
@@ -394,16 +396,16 @@ def run_convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if name not in (TRANSCRIPT, *PROVIDER_FORMATS):
             checked_provider(name)
     if provider_format == TRANSCRIPT:
-        transcript, notes = _opened(path), list[str]()
+        transcript, notes = _open_transcript(path), list[str]()
     else:
         transcript, notes = recorded(path, provider_format, arguments.repair)
     notes += _notes_on(path, transcript)
     if to == TRANSCRIPT:
-        return _line_on(_written(out, transcript.save), transcript), notes
+        return _line_on(_write_new(out, transcript.save), transcript), notes
     rendered = render(Timeline(History(transcript)), provider=to)
     data = as_json(rendered._payload())
     if out is not None:
-        data = _written(out, lambda path: write_report(path, f"{data}\n", lambda _: False))
+        data = _write_new(out, lambda path: write_report(path, f"{data}\n", lambda _: False))
     # The source line of a loss would be a line of this command.
     losses = (*rendered.losses, *rendered.hints)
     return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in losses)]

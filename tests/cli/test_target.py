@@ -372,5 +372,5 @@ def test_a_call_as_a_target(cli: Command) -> None:
 def test_an_argument_in_two_words(cli: Command) -> None:
     """An argument of a prompt is one word: for two, the error says how to write it."""
     done = cli("render", "support.py:support", "-p", "plan", "Pro")
-    error = "promptdsl render: error: -p plan: write an argument in one word: -p plan=Pro"
+    error = "promptdsl render: error: -p plan: join the name and the value: -p plan=Pro"
     assert (2, error) == (done.code, done.err.splitlines()[-1])
