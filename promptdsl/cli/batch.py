@@ -1,4 +1,7 @@
-"""``promptdsl batch`` and ``promptdsl batch read``: the requests of a table, and their results."""
+"""``promptdsl batch`` and ``promptdsl batch read``: the requests of a table, and their results.
+
+``batch read`` comes first, because it is the shorter one.
+"""
 
 import argparse
 import atexit
@@ -35,12 +38,12 @@ from promptdsl.cli.target import loaded_target
 # ``promptdsl batch read``: the results of a batch service, joined to the rows.
 
 BATCH_READ_DESCRIPTION = """\
-Read the RESULTS of a batch service for the requests in --batch, and write a line of JSON for each
-row: its answer, or why it has none."""
+Read the RESULTS of a batch service for the requests in the folder --batch. For each row of the
+table, write a line of JSON with its answer, or with the reason why it has none."""
 
 
 MOST_NOTES = 20
-"""The most lines that are named as left out."""
+"""The most lines of results that the notes list as left out."""
 
 
 def add_batch_read(add_parser: AddParser) -> None:
@@ -51,7 +54,7 @@ def add_batch_read(add_parser: AddParser) -> None:
         run=run_batch_read,
         takes="RESULTS ... --batch DIR --output FILE",
         description=BATCH_READ_DESCRIPTION,
-        codes="0 all rows have an answer; 1 some have none; 2 the results cannot be read",
+        codes="0 all rows have an answer; 1 some rows have none; 2 the results cannot be read",
     )
     parser.set_defaults(failed=2, target="")
     parser.add_argument("results", metavar="RESULTS", nargs="+", help="a file of results")
@@ -60,13 +63,15 @@ def add_batch_read(add_parser: AddParser) -> None:
         "--columns",
         default="",
         metavar="A,B",
-        help="columns of the tables that are added to each line, such as a label",
+        help="columns of the table to add to each line, such as a label",
     )
-    parser.add_argument("--output", required=True, metavar="FILE", help="a new file")
+    parser.add_argument(
+        "--output", required=True, metavar="FILE", help="the new file for the answers"
+    )
 
 
 def run_batch_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the summary, the notes and the exit code of the command."""
+    """Write the answers; return the summary, the notes and the exit code."""
     if os.path.lexists(arguments.output):
         raise UsageError(f"there is a file {arguments.output}: name a new one")
     columns = [name for name in arguments.columns.split(",") if name]
@@ -95,14 +100,16 @@ def run_batch_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 BATCH_DESCRIPTION = """\
 Render a prompt for each row of the INPUT tables (.jsonl, .csv, .tsv, .parquet), and write the
-requests into files that the batch service of a provider takes. The columns of a row are the
-arguments of TARGET; other columns are left out. Write a cell as data in the prompt: Value(cell).
-Read the results of the service with promptdsl batch read."""
-BATCH_CODES = "0 all rows are requests; 1 some rows failed; 2 the batch could not run; 130 Ctrl-C"
+requests to files for the batch service of a provider. The cells of a row are the arguments of the
+function TARGET, by the names of their columns; columns without a parameter are left out. In the
+prompt, write a cell as data: Value(cell). promptdsl batch read reads the results of the service."""
+BATCH_CODES = (
+    "0 all rows became requests; 1 some rows failed; 2 the batch could not run; 130 Ctrl-C"
+)
 
 
 class _BatchInterrupt(UsageError):
-    """The user stopped the batch."""
+    """The error when Ctrl-C stops a batch."""
 
     code = 130
 
@@ -120,54 +127,54 @@ def add_batch(add_parser: AddParser) -> None:
     )
     parser.set_defaults(failed=2)
     target_help = (
-        "file.py:name or module:name of a function, or a section of a library: support:triage"
+        "a function, file.py:name or module:name, or a section of a library: support:triage"
     )
     parser.add_argument("target", metavar="TARGET", help=target_help)
-    parser.add_argument("inputs", metavar="INPUT", nargs="+", help="a table")
+    parser.add_argument("inputs", metavar="INPUT", nargs="+", help="the file of a table")
     add_request(parser, marks=True, texts=False, formats=tuple(services()))
     group = parser.add_argument_group("batch")
     add = group.add_argument
-    add("--output", metavar="DIR", help="a new folder for the files; not for --dry-run")
+    add("--output", metavar="DIR", help="a new folder for the files; --dry-run needs none")
     add(
         "--set",
         dest="extra",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a key of each request body: n=1 is a number, user=Ann is text, KEY:=JSON any value",
+        help="add a key to each request: n=1 is a number, user=Ann is text, KEY:=JSON any value",
     )
     add(
         "--id",
         metavar="COLUMN",
-        help="the column with the ids of the requests; by default ids are made",
+        help="the column with the ids of the requests; by default, ids are generated",
     )
-    add("--keep-empty", action="store_true", help="also send rows in which nothing is asked")
-    add("--hints", action="store_true", help="also write the hints of rows to losses.jsonl")
+    usage = "also send a row whose prompt has no text of a user or a history"
+    add("--keep-empty", action="store_true", help=usage)
+    add("--hints", action="store_true", help="also write the hints of each row to losses.jsonl")
     add("--dedupe", action="store_true", help="send equal requests once")
-    add(
-        "--workers", type=_workers, metavar="N", help="processes that render (1; with Ray all CPUs)"
-    )
+    usage = "how many processes render (default: 1; with Ray: one for each CPU)"
+    add("--workers", type=_workers, metavar="N", help=usage)
     add(
         "--engine",
         choices=("ray",),
-        help="render on a Ray cluster; by default, on a new one on this machine",
+        help="render on a Ray cluster; without --address, on a new one on this machine",
     )
     add("--address", help="the Ray cluster: HOST:PORT, or auto for the one on this machine")
     add(
         "--on-error",
         choices=("keep", "stop"),
         default="keep",
-        help="after a row that fails, keep (the default) continues, stop ends",
+        help="after a row that failed: keep (the default) continues, stop ends the batch",
     )
     add(
         "--depends-on",
         action="append",
         default=[],
         metavar="FILE",
-        help="a file that the prompt reads itself; --resume refuses if it has changed",
+        help="a file that the code of the prompt reads; if it changed, --resume is an error",
     )
     add("--resume", action="store_true", help="continue a batch that was stopped")
-    add("--force", action="store_true", help="continue although its prompt or input has changed")
+    add("--force", action="store_true", help="resume although the prompt or an input changed")
     add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
     add_price(add, help_end=", for --dry-run")
 
@@ -177,7 +184,7 @@ def _workers(text: str) -> int:
 
 
 def run_batch(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the summary, the notes and the exit code of the command."""
+    """Write or count the requests; return the summary, the notes and the exit code."""
     if arguments.output is None and not arguments.dry_run:
         raise UsageError("name the folder for the files: --output DIR")
     if arguments.address is not None and arguments.engine is None:
@@ -204,8 +211,8 @@ def run_batch(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             raise _BatchInterrupt("stopped") from None
         except BrokenExecutor:
             option = "--engine" if arguments.engine else "--workers"
-            problem = f"a worker process died; --resume goes on; without {option} you see the row"
-            raise UsageError(problem) from None
+            problem = "a worker process died: --resume continues the batch"
+            raise UsageError(f"{problem}; leave out {option} to find the row") from None
         except OSError as error:
             path = error.filename or arguments.output
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
@@ -236,10 +243,11 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords
 
 @contextmanager
 def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
-    """Give the renderer of a target."""
+    """Yield the renderer of a target. Raises :class:`UsageError` if it is not a function."""
     with loaded_target(target) as prompt_function:
         if not callable(prompt_function) or isinstance(prompt_function, type):
-            raise UsageError(f"{target} is not a function with the columns as parameters")
+            problem = f"{target} is not a function"
+            raise UsageError(f"{problem}: name one whose parameters are the columns of the table")
         try:
             renderer = RowRenderer(prompt_function, name=target, **settings)
         except PromptError as error:
@@ -248,7 +256,7 @@ def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
 
 
 _WORKER_RESOURCES = ExitStack()
-"""The loaded target and the redirected output of a worker; they are closed when it ends."""
+"""The loaded target and the redirected output of a worker process; they are closed at its end."""
 
 
 def _worker_renderer(target: str, settings: dict[str, Any]) -> RowRenderer:
@@ -279,7 +287,7 @@ def _write_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[
             raise
         problem = f"stopped after {_rows(writer.rows)}: continue with --resume"
         raise _BatchInterrupt(problem) from None
-    assert writer is not None  # it comes before the first row
+    assert writer is not None  # write_batch() yields it before the first row
     lines = [_request_counts(writer)]
     lines += [f"  {os.path.join(folder, file.name)}" for file in writer.parts]
     notes = model_notes(job.renderer.trial, arguments)
@@ -287,7 +295,7 @@ def _write_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[
     unused = sorted(job.reader.names - {arguments.id})
     left_out = [name for name in unused if not job.renderer.parameters.takes(name)]
     if left_out:
-        notes.append(f"columns that {job.renderer.name} does not take: {', '.join(left_out)}")
+        notes.append(f"{job.renderer.name} does not take these columns: {', '.join(left_out)}")
     if writer.failed:
         path = os.path.join(folder, "errors.jsonl")
         notes += [*writer.examples, f"{_rows(writer.failed)} failed: {path}"]
@@ -298,14 +306,14 @@ def _write_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[
         notes.append(f"{_rows(writer.hinted)} with hints: {path}")
     if writer.sent < job.renderer.service.fewest:
         fewest = f"{job.renderer.service.fewest:,}"
-        notes.append(f"the service refuses a job of fewer than {fewest} requests")
+        notes.append(f"the service refuses a batch of fewer than {fewest} requests")
     if not writer.finished:
         notes.append("stopped at the first row that failed: continue with --resume")
     return "\n".join(lines), notes, int(writer.failed > 0)
 
 
 def _count_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the size and the cost of a batch, counted row by row; nothing is written."""
+    """Return the size and the cost of a batch; it is counted row by row, and nothing is written."""
     writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
     tokens, shared_tokens, labels = 0, sys.maxsize, dict[str, None]()
     with closing(count_rows(job, arguments.id)) as results, _progress(job.reader) as show:
@@ -330,7 +338,7 @@ def _count_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[
         price, *cached = arguments.price
         cost = _cost(tokens, price)
         line = f"{cost} for these tokens at {price:g} a million; the answers cost extra"
-        # The first request writes the cache.
+        # The first request writes the cache, and all others read it.
         cached_tokens = shared_tokens * (writer.sent - 1)
         for cached_price in cached:
             cost = _cost(tokens - cached_tokens, price, cached_tokens, cached_price)
@@ -358,7 +366,10 @@ def _rows(count: int) -> str:
 
 @contextmanager
 def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
-    """Give a function that shows the progress: as a bar on a terminal, else as lines."""
+    """Yield a function that shows the progress: as a bar on a terminal with rich, else as lines.
+
+    Its arguments are the numbers of rows so far, and of rows that failed.
+    """
     bar: Any = None  # Any: rich may not be installed
     if sys.stderr is not None and sys.stderr.isatty():
         try:

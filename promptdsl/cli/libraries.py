@@ -1,6 +1,6 @@
-"""``promptdsl list`` and ``promptdsl show``: the section libraries, and a section of one.
+"""``promptdsl list`` and ``promptdsl show``: the section libraries, and a section of a library.
 
-Loading the libraries that a command names comes first; then the two commands.
+In this order: loading the library or section that a command names, ``list``, and ``show``.
 """
 
 import argparse
@@ -33,20 +33,22 @@ from promptdsl.cli.commands import AddParser, Arguments, add_arguments, add_comm
 from promptdsl.cli.output import UsageError, as_json, as_section, fields, relative, suggestion
 from promptdsl.comparing import visible
 
-# Loading the libraries and sections that a command names, and their rows and texts.
+# Loading the library or section that a command names, and a section as JSON data and as text.
 
 SECTION = "a section of an installed library, such as starter:untrusted"
 FAILED = "the library is wrong"
 WIDTH = 76
+"""The most characters of a line of a description."""
 TAKEN = frozenset({*dir(Library), "name"})
-"""The attributes of each library: a section with such a name is only an item of it."""
+"""The attributes of every library. A section with one of these names is no attribute: write
+``library["name"]``."""
 
 
 @contextmanager
 def loaded_library(name: str) -> Generator[Library]:
-    """Give an installed library; output of its code goes to standard error.
+    """Yield an installed library; output of its code goes to standard error.
 
-    Raises :class:`UsageError` for an unknown, and :class:`LibraryError` for a broken library.
+    Raises :class:`UsageError` for an unknown library, :class:`LibraryError` for a broken one.
     """
     is_installed = any(library.name == name for library in Library.installed())
     with redirect_stdout(sys.stderr):
@@ -61,18 +63,18 @@ def loaded_library(name: str) -> Generator[Library]:
 
 @contextmanager
 def loaded_section(target: str) -> Generator[tuple[Library, str]]:
-    """Give the library and the name of the section in ``LIBRARY:NAME``.
+    """Yield the library and the name of the section for ``LIBRARY:NAME``.
 
-    Raises :class:`UsageError` for any other text, and for an unknown section.
+    Raises :class:`UsageError` for a text in another format, and for an unknown section.
     """
     library_name, colon, name = target.partition(":")
     if not colon or not library_name or not name:
         raise UsageError(
-            f"SECTION is LIBRARY:NAME, such as starter:untrusted, not {target!r}: "
-            "promptdsl list LIBRARY shows the sections"
+            f"{target!r} is not a section: write LIBRARY:NAME, such as starter:untrusted; "
+            "promptdsl list LIBRARY lists the sections"
         )
     with loaded_library(library_name) as library:
-        # Only names are checked here: a broken section raises its own error.
+        # Only the name is checked here. A broken section raises an error when it is used.
         if name not in [*library.sections]:
             try:
                 library[name]
@@ -82,9 +84,10 @@ def loaded_section(target: str) -> Generator[tuple[Library, str]]:
 
 
 def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: parts
-    """Return a function that returns a section in a system turn; texts are parsed as its inputs.
+    """Return a function that returns a section in a system turn, for inputs by name.
 
-    A section with turns is returned as it is. A section that takes children gets a text as child.
+    A text is parsed as the type of its input. A section that contains turns is returned without a
+    system turn. A section that takes children gets a text as its child.
     """
     component = library[name]
     declared = {field.name: field for field in library.sections[name].inputs or ()}
@@ -111,7 +114,7 @@ def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: p
 
 
 def section_row(info: SectionInfo) -> dict[str, object]:
-    """Return a section as data, without its source."""
+    """Return a section as JSON data, without its source."""
     return {
         **as_section(info.section),
         **fields(info, "kind", "title", "description"),
@@ -130,7 +133,7 @@ def _input_row(declared: Input) -> dict[str, object]:
 
 
 def json_default(default: object) -> object:
-    """Return a value if JSON can express it, else its text: a default may be any object."""
+    """Return a default if JSON can express it, else its text: a default may be any object."""
     try:
         as_json(default)
     except (TypeError, ValueError, RecursionError):
@@ -139,18 +142,18 @@ def json_default(default: object) -> object:
 
 
 def default_text(default: object) -> str:
-    """Return a default as an author writes it."""
+    """Return a default as text: a date in ISO 8601, any other default as Python code."""
     return default.isoformat() if isinstance(default, date) else repr(default)
 
 
 def wrapped(text: str, indent: str = "    ") -> Iterable[str]:
-    """Return text as lines that fit a terminal."""
+    """Return a text as indented lines of at most ``WIDTH`` characters."""
     wrap = textwrap.TextWrapper(WIDTH, indent, indent, break_on_hyphens=False).wrap
     return [row for line in visible(text).split("\n") for row in wrap(line) or [""]]
 
 
 def class_name(library: str) -> str:
-    """Return the name of the class of a library in its stub."""
+    """Return the name of the class that a library has in its stub."""
     return "_" + "".join(word.capitalize() for word in re.split("[_.-]", library))
 
 
@@ -162,10 +165,11 @@ def one_line(error: PromptError) -> str:
 # ``promptdsl list``: the section libraries, and the sections of one.
 
 LIST_DESCRIPTION = """\
-List the installed section libraries, each with its version and its package. No library is loaded:
-the list shows what the packages declare. --check loads the libraries and their sections, and shows
-what cannot be used and why. With LIBRARY, list its sections."""
+List the installed section libraries, each with its version and its package. With LIBRARY, list its
+sections. The list of libraries shows what the packages declare, and loads nothing. --check loads
+each library and its sections, and shows what cannot be used, and why."""
 LIMIT = "PROMPTDSL_LIBRARIES"
+"""The environment variable with the names of the libraries that may be used."""
 
 
 def add_list(add_parser: AddParser) -> None:
@@ -176,7 +180,7 @@ def add_list(add_parser: AddParser) -> None:
         run=run_list,
         takes="[LIBRARY]",
         description=LIST_DESCRIPTION,
-        failed=f"{FAILED}, or --check found something that cannot be used",
+        failed=f"{FAILED}, or --check found a problem",
     )
     parser.add_argument(
         "target", metavar="LIBRARY", nargs="?", help="the name of a library, such as starter"
@@ -184,13 +188,13 @@ def add_list(add_parser: AddParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="load what is listed; exit with 1 if something is broken",
+        help="load each library and section; exit with 1 if one of them is broken",
     )
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
 
 
 def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the data and the notes of the command, and its exit code."""
+    """Return the list, the notes and the exit code."""
     notes: list[str] = []
     if arguments.target is not None:
         with loaded_library(arguments.target) as library:
@@ -199,9 +203,9 @@ def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         libraries = Library.installed()
         limit = os.environ.get(LIMIT)
         if limit is not None:
-            notes = [f"{LIMIT} is {limit!r}: other libraries are left out"]
+            notes = [f"{LIMIT} is {limit!r}: all other libraries are left out"]
         elif not libraries:
-            notes = ["no library is installed: begin one with promptdsl new library"]
+            notes = ["no library is installed: create one with promptdsl new library NAME"]
         rows, lines = _libraries(libraries, check=arguments.check)
     failed = arguments.check and any(row.get("problem") or row.get("broken") for row in rows)
     return as_json(rows) if arguments.json else "\n".join(lines), notes, int(failed)
@@ -210,7 +214,7 @@ def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 def _libraries(
     libraries: Sequence[InstalledLibrary], *, check: bool
 ) -> tuple[list[dict[str, object]], list[str]]:
-    """Return each library as data, and as lines: its own, and one for each problem."""
+    """Return each library as JSON data, and as lines: one for the library, and its problems."""
     rows: list[dict[str, object]] = []
     lines: list[str] = []
     name, version = (
@@ -234,14 +238,14 @@ def _libraries(
         rows.append({**row, "problem": problem or None, **({"broken": broken} if check else {})})
         text = f"{installed.name:<{name}}  {installed.version:<{version}}  {installed.package}"
         lines.append(visible(text.rstrip(), one_line=True))
-        # The problem of a section names the section.
+        # The text of a section's problem names the section.
         for text in (problem, *broken.values()):
             lines += wrapped(f"problem: {text}") if text else []
     return rows, lines
 
 
 def _sections(library: Library) -> tuple[list[dict[str, object]], list[str]]:
-    """Return each section as data and as lines: its call and its description, or its problem."""
+    """Return each section as JSON data, and as lines: its call and description, or its problem."""
     rows: list[dict[str, object]] = []
     lines: list[str] = []
     for name in library.sections:
@@ -267,13 +271,13 @@ def _sections(library: Library) -> tuple[list[dict[str, object]], list[str]]:
     return rows, lines
 
 
-# ``promptdsl show``: a section of a library, and what it renders to.
+# ``promptdsl show``: a section of a library, and its rendered text.
 
 SHOW_DESCRIPTION = """\
-Show a section of a library: its inputs, its source, its rendered text with the inputs of -p and the
-defaults of the others, and the tokens of this text."""
+Show a section of a library: its inputs, its source, its rendered text, and the tokens of this text.
+-p passes inputs; all others have their defaults."""
 RULE = 72
-"""The width of the lines between the parts of the output, in characters."""
+"""The width of the line above the source, in characters."""
 
 
 def add_show(add_parser: AddParser) -> None:
@@ -295,7 +299,7 @@ def add_show(add_parser: AddParser) -> None:
 
 
 def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command."""
+    """Return the section as text or JSON, and the notes."""
     values = read_arguments(arguments.pairs, arguments.props)
     with loaded_section(arguments.target) as (library, name):
         info = library.sections[name]
@@ -308,19 +312,19 @@ def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
                 f"'{declared.name}=[...]'" if _is_list(declared) else f"{declared.name}=..."
                 for declared in missing
             ]
-            problem = f"to see the rendered text, give its inputs: -p {' -p '.join(options)}"
+            problem = f"to see the rendered text, pass its inputs: -p {' -p '.join(options)}"
         else:
             try:
                 prompt = section_prompt(library, name)(**inputs)
                 rendered = render(prompt, model=arguments.model)
             except TemplateError as error:
-                # Without front matter, the inputs are not known before the render.
+                # Without front matter, only the render shows which inputs are missing.
                 if info.inputs is not None:
                     raise
-                problem = f"{error.what}: give its value with -p, as name=value"
+                problem = f"{error.what}: pass it with -p NAME=VALUE"
         notes: list[str] = []
         if rendered is not None and arguments.model and not rendered.facts.known:
-            notes = [f"model {arguments.model!r} is not known"]
+            notes = [f"model {arguments.model!r} is unknown"]
         if arguments.json:
             return _json_text(info, missing, rendered), [*notes, *([problem] if problem else [])]
         return _text(info, rendered, problem), notes
@@ -331,14 +335,17 @@ def _is_list(declared: Input) -> bool:
 
 
 def _inputs(info: SectionInfo, values: Arguments) -> Mapping[str, object]:
-    """Return the values of the inputs of a section; texts are parsed."""
+    """Return the values of the inputs of a section; each text is parsed as the type of its input.
+
+    Raises :class:`UsageError` for an unknown input, and for a text of another type.
+    """
     if info.inputs is None:
         return values
     by_name = {declared.name: declared for declared in info.inputs}
     parsed: Arguments = {}
     for name, value in values.items():
         if name not in by_name:
-            advice = suggestion(name, by_name) or ": it has none"
+            advice = suggestion(name, by_name) or ": it has no inputs"
             raise UsageError(f"{info.section.name} has no input {name!r}{advice}")
         try:
             parsed[name] = by_name[name].parsed(value) if isinstance(value, str) else value

@@ -1,4 +1,7 @@
-"""The program in which ``promptdsl preview`` runs the code of prompts: the command starts it."""
+"""The program that ``promptdsl preview`` starts to run the code of prompts in a process of its own.
+
+Read ``loaded_prompts`` first.
+"""
 
 import argparse
 import sys
@@ -19,7 +22,10 @@ from promptdsl.preview import LoadedPrompts, run_process
 
 @contextmanager
 def loaded_prompts(data: dict[str, Any]) -> Generator[LoadedPrompts]:
-    """Give the prompts that the arguments of a command line name; those that fail are errors."""
+    """Yield the prompts that a command line names; a prompt that fails has its error instead.
+
+    ``data`` are the arguments of the command line, by name.
+    """
     arguments = argparse.Namespace(**data)
     with ExitStack() as stack, redirect_stdout(sys.stderr):
         try:
@@ -39,7 +45,7 @@ def loaded_prompts(data: dict[str, Any]) -> Generator[LoadedPrompts]:
 def _prompts(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
 ) -> Iterator[PagePrompt]:
-    """Yield the prompts that a target names."""
+    """Yield the prompts that a target names; for a folder, those of all its files."""
     for file in files_of(target):
         try:
             yield from _prompts_in(file, props, arguments, stack)
@@ -64,7 +70,7 @@ def _prompts_in(
 
 
 def _failed(name: str, error: BaseException) -> PagePrompt:
-    """Return the prompt that an error stands for."""
+    """Return a prompt that shows an error."""
     if isinstance(error, UsageError):
         what, _, fix = str(error).partition("\n")
         error = PromptError(what, fix=fix.strip())

@@ -1,4 +1,4 @@
-"""``promptdsl render`` and ``promptdsl tokens``: a prompt as a payload or text; its tokens."""
+"""``promptdsl render`` and ``promptdsl tokens``: a prompt as a payload or text, and its tokens."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -36,12 +36,12 @@ from promptdsl.comparing import terminal_width, visible
 # ``promptdsl tokens``: the tokens of a prompt, part by part.
 
 TOKENS_DESCRIPTION = """\
-Show the tokens of the prompt that TARGET names, part by part, as it is sent, with its cache marks
-and the parts that were dropped for the budget. A row is the part with all parts in it."""
+Count the tokens of the prompt that TARGET names, for each part of the request. The count of a part
+includes the parts inside it. Also show cache marks, and the parts that the budget dropped."""
 
 
 ROWS = 20
-"""The most parts that are shown."""
+"""The maximum number of parts that are shown without ``--all``."""
 
 
 def add_tokens(add_parser: AddParser) -> None:
@@ -56,13 +56,13 @@ def add_tokens(add_parser: AddParser) -> None:
         "--depth",
         type=partial(whole_number, unit="levels"),
         metavar="N",
-        help="how many levels of parts are shown: 0 only shows the total; without it all levels",
+        help="how many levels of parts to show: 0 shows only the total; by default all levels",
     )
     group.add_argument(
         "--sort",
         choices=("order", "size"),
         default="order",
-        help="the order of sibling parts: as they are sent, or the largest first",
+        help="the order of parts on one level: as they are sent, or the largest first",
     )
     group.add_argument(
         "--all", action="store_true", help=f"show all parts, not only the {ROWS} largest"
@@ -72,7 +72,7 @@ def add_tokens(add_parser: AddParser) -> None:
 
 
 def run_tokens(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command."""
+    """Return the tokens, as text or as JSON, and the notes."""
     props = read_arguments(arguments.pairs, arguments.props)
     view_options = {"depth": arguments.depth, "largest_first": arguments.sort == "size"}
     with rendered_target(arguments.target, props, arguments) as rendered:
@@ -82,7 +82,7 @@ def run_tokens(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         return _json_text(
             record, record.token_parts(**view_options), rendered.tokens.sources
         ), notes
-    # Dropped parts are struck through on a terminal that can do so.
+    # A terminal with colours can also strike through the dropped parts.
     limit = None if arguments.all else ROWS
     text = record.token_tree(
         **view_options, most=limit, width=terminal_width(), strike=is_colourful()
@@ -100,7 +100,7 @@ def _json_text(
     parts: Sequence[dict[str, Any]],  # Any: JSON data
     sources: Mapping[Source, int],
 ) -> str:
-    """Return the tokens of a record as JSON, with the file and the line of each source."""
+    """Return the tokens of a record as JSON text, with the file and the line of each source."""
     data = record.to_dict()
     tokens, libraries = data["tokens"], {row["name"]: row for row in data["libraries"]}
     names = ("total", "label", "typical", "messages", "tools", "form", "sections")
@@ -124,8 +124,8 @@ def _json_text(
 # ``promptdsl render``: a prompt, as a payload for a provider or as text for people.
 
 RENDER_DESCRIPTION = """\
-Render the prompt that TARGET names. Data goes to standard output. Losses, and the output of the
-prompt's code, go to standard error."""
+Render the prompt that TARGET names, and print it as text or as the request of a provider. Losses,
+and the output of the prompt's code, go to standard error."""
 
 
 def add_render(add_parser: AddParser) -> None:
@@ -140,21 +140,25 @@ def add_render(add_parser: AddParser) -> None:
     instead.add_argument(
         "--json",
         action="store_true",
-        help="JSON: the payload; messages, losses and hints; or the text as a JSON string",
+        help="print JSON: the payload; the messages, losses and hints; or the text as a string",
     )
     instead.add_argument(
-        "--outline", action="store_true", help="print the parts instead, with their sizes and lines"
+        "--outline", action="store_true", help="print only the parts, each with its size and line"
     )
     instead.add_argument(
-        "--explain", action="store_true", help="print the settings instead, with their layers"
+        "--explain",
+        action="store_true",
+        help="print only the settings, each with the layer that set it",
     )
     group.add_argument(
-        "--record", metavar="FILE", help="write what is sent, and why: see promptdsl records show"
+        "--record",
+        metavar="FILE",
+        help="also write a record of the render, for promptdsl records show",
     )
 
 
 def run_render(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command."""
+    """Return the rendered prompt in the format of ``--for``, and the notes."""
     props = read_arguments(arguments.pairs, arguments.props)
     with target_call(arguments.target, props, arguments) as call:
         rendered = rendered_call(call, arguments)

@@ -1,7 +1,6 @@
 """``promptdsl stubs`` and ``promptdsl eject``: the sections of a library as code.
 
-In this order: annotations and defaults as code, the types of sections for editors and checkers, and
-a copy of a section, to change it in a project.
+In this order: annotations and defaults as code, ``stubs``, and ``eject``.
 """
 
 import argparse
@@ -33,14 +32,17 @@ from promptdsl.cli.target import loaded_target
 
 
 class Imports:
-    """The imports of a generated file; writing an annotation adds the imports that it needs."""
+    """The imports of a generated file. Writing an annotation as code adds the imports it needs.
+
+    ``names`` are the names to import from each module, ``modules`` are modules to import.
+    """
 
     def __init__(self, names: Mapping[str, set[str]]) -> None:
         self.names = {module: {*imported} for module, imported in names.items()}
         self.modules: set[str] = set()
 
     def text(self) -> str:
-        """Return the imports as code: first of the standard library, then the others."""
+        """Return the imports as code: first those of the standard library, then the others."""
         lines = {f"import {module}": module for module in self.modules}
         for module, names in self.names.items():
             lines[f"from {module} import {', '.join(sorted(names))}"] = module
@@ -51,7 +53,7 @@ class Imports:
         return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
 
     def code_of(self, annotation: Any) -> str:  # Any: whatever an author writes as a type
-        """Return an annotation as code; ``Any`` if it cannot be written as code."""
+        """Return an annotation as code; ``Any`` if code cannot express it."""
         origin, args = get_origin(annotation), get_args(annotation)
         if annotation is None or annotation is types.NoneType:
             return "None"
@@ -64,7 +66,7 @@ class Imports:
             return self.code_of(args[0])
         if origin is Callable and args:
             parameters, returned = args
-            inner = "..."  # also for a variable instead of the list
+            inner = "..."  # also for a ParamSpec instead of a list
             if isinstance(parameters, list):
                 inner = f"[{', '.join(map(self.code_of, cast('list[object]', parameters)))}]"
             name = self.add("collections.abc", "Callable")
@@ -75,7 +77,7 @@ class Imports:
         return self.add("typing", "Any")
 
     def default_code(self, default: object) -> str:
-        """Return a default as code; ``...`` if it cannot be written as code."""
+        """Return a default as code; ``...`` if code cannot express it."""
         if type(default) is str:
             return code_of_text(default)
         if type(default) in (types.NoneType, bool, int):
@@ -110,7 +112,7 @@ class Imports:
 
 
 def public_module(cls: type) -> str:
-    """Return the module to import a class from: ``pathlib``, not ``pathlib._local``."""
+    """Return the public module that has a class: ``pathlib``, not ``pathlib._local``."""
     public = cls.__module__.partition("._")[0]
     has_it = getattr(sys.modules.get(public), cls.__name__, None) is cls
     return public if has_it else cls.__module__
@@ -129,14 +131,15 @@ def code_of_text(text: str) -> str:
 # ``promptdsl stubs``: the types of a library's sections in a file, for editors and checkers.
 
 STUBS_DESCRIPTION = """\
-Write MODULE.pyi next to a module that only defines a library: the signatures and docstrings of its
-sections. With it, editors complete them, and type checkers check calls. Write it again when a
-section has changed; --check shows whether that is needed."""
+Write MODULE.pyi next to a module that only defines a library. It has the signatures and docstrings
+of the sections, so editors can complete calls, and type checkers can check them. Write it again
+after a change of a section; --check shows whether it is up to date."""
 MARK = "Written by promptdsl stubs"
+"""A text in each file that this command writes."""
 WIDEST = 100
 """The most characters of a line with all parameters of a section."""
 TYPES = {"Literal": Literal, "date": date}
-"""The names in types of front matter, in addition to the built-in names of Python."""
+"""The names that types in front matter may use, in addition to the built-in names of Python."""
 
 
 def add_stubs(add_parser: AddParser) -> None:
@@ -152,10 +155,12 @@ def add_stubs(add_parser: AddParser) -> None:
     parser.add_argument(
         "target",
         metavar="MODULE:NAME",
-        help="a module and the name of the library in it: promptdsl_support.library:support",
+        help="the module and name of a library, such as promptdsl_support.library:support",
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing: exit with 1 if it is not up to date"
+        "--check",
+        action="store_true",
+        help="write nothing; exit with 1 if the file is not up to date",
     )
     parser.add_argument(
         "--force", action="store_true", help="replace a file that this command did not write"
@@ -164,18 +169,21 @@ def add_stubs(add_parser: AddParser) -> None:
 
 
 def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command. Raises :class:`FileError` for an old file."""
+    """Write the file; return the line that says so, or JSON, and no notes.
+
+    Raises :class:`FileError` with ``--check`` if the file is not up to date, and
+    :class:`UsageError` for a target that is not a library in a module without other public names.
+    """
     target: str = arguments.target
     location, _, name = target.rpartition(":")
     names = location.split(".")
     if not all(word.isidentifier() for word in names) or names[-1] == "py":
-        raise UsageError(f"write module:name, such as promptdsl_support.library:support: {target}")
+        problem = f"{target} is not a library"
+        raise UsageError(f"{problem}: write module:name, such as promptdsl_support.library:support")
     with redirect_stdout(sys.stderr), loaded_target(target) as library:
         module = sys.modules[location]
         if not isinstance(library, Library):
-            raise UsageError(
-                f"{target} is not a Library: it is of the type {type(library).__name__}"
-            )
+            raise UsageError(f"{target} is not a Library: its type is {type(library).__name__}")
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
         for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
             for alias in node.names:
@@ -186,7 +194,7 @@ def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         hidden = sorted(_public_names(module, tree) - {name})
         if hidden:
             raise UsageError(
-                f"{location} holds more than the library: {path} would hide {', '.join(hidden)}; "
+                f"{location} has other names, which {path} would hide: {', '.join(hidden)}; "
                 f"move {name} into a module of its own"
             )
         text = stub_text(library, target)
@@ -203,7 +211,10 @@ def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _public_names(module: ModuleType, tree: ast.Module) -> set[str]:
-    """Return the public names that a module defines; its imports do not count."""
+    """Return the public names that a module defines, without its imports.
+
+    An import such as ``import a as a`` counts: it exports the name.
+    """
     names = set[str](getattr(module, "__all__", ()))
     for statement in tree.body:
         match statement:
@@ -221,10 +232,10 @@ def _public_names(module: ModuleType, tree: ast.Module) -> set[str]:
 
 
 def stub_text(library: Library, target: str) -> str:
-    """Return the stub of the module of a library: the library, with the types of its sections.
+    """Return the stub of a library's module: the library, with the types of its sections.
 
-    A section is left out if its name is not valid in Python, or is an attribute of each library,
-    such as ``name``. It is called as ``library["billing/refunds"]``.
+    A section is left out if its name is not valid in Python, or is an attribute of every library,
+    such as ``name``. Users write ``library["billing/refunds"]`` for such a section.
     """
     variable = target.rpartition(":")[2]
     imports = Imports({"promptdsl": {"Library", "component"}})
@@ -257,12 +268,12 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
 
 
 def _evaluated(annotation: object, names: Mapping[str, Any]) -> object:
-    """Return an annotation; one that is written as text, as in front matter, is evaluated."""
+    """Return an annotation; evaluate it if it is a text, as in front matter."""
     if not isinstance(annotation, str):
         return annotation
     try:
         return eval(annotation, {**names})
-    except Exception:  # it may use names that only type checkers know
+    except Exception:  # it may use names that only type checkers import
         return Any
 
 
@@ -288,7 +299,7 @@ def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> It
 
 
 def _docstring(doc: str) -> list[str]:
-    """Return the lines of a docstring in a method, also for special characters; or ``...``."""
+    """Return the lines of a method's docstring, with special characters escaped; else ``...``."""
     if not doc:
         return ["        ..."]
     escaped = _QUOTES.sub(lambda match: match[0].replace('"', '\\"'), doc.replace("\\", "\\\\"))
@@ -313,8 +324,8 @@ _QUOTES = re.compile(r'"{3,}|"+\Z')
 # ``promptdsl eject``: a copy of a section of a library, to change it in a project.
 
 EJECT_DESCRIPTION = """\
-Copy the source of a section into a file of your project, and show how to use the copy instead of
-the section. A comment in the copy says where it came from."""
+Copy the source of a section into a file of your project, and print code that uses the copy instead
+of the section. A comment in the copy says where it came from."""
 
 USE_TEMPLATE = """\
 from pathlib import Path
@@ -354,19 +365,21 @@ def add_eject(add_parser: AddParser) -> None:
     parser.add_argument(
         "--to",
         metavar="PATH",
-        help="the file, or a folder; by default a file in the current folder",
+        help="the new file, or its folder; by default the current folder",
     )
     parser.add_argument("--force", action="store_true", help="replace an existing file")
-    parser.add_argument("--json", action="store_true", help="print the file and its use as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print the file, and the code that uses it, as JSON"
+    )
 
 
 def run_eject(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command."""
+    """Write the copy; return the code that uses it, or JSON, and the notes."""
     with loaded_section(arguments.target) as (library, name):
         info, function = library.sections[name], library[name]
     options, original = "", inspect.unwrap(function)
     ending = ".md.j2" if info.kind == "template" else ".py"
-    # A component may have another name than its function.
+    # A component may have a different name than its function.
     is_template = info.kind == "template"
     word = name.rpartition("/")[2] if is_template else original.__name__
     if not is_template and not word.isidentifier():
@@ -401,7 +414,7 @@ def run_eject(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _white_space(library: Library) -> str:
-    """Return the white-space settings of a library that differ from the defaults, as arguments."""
+    """Return the white-space settings of a library as arguments, without defaults."""
     if library.templates is None:
         return ""
     settings = library.templates.white_space
@@ -411,7 +424,10 @@ def _white_space(library: Library) -> str:
 
 
 def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
-    """Return the copy of a template and of the private files that it includes, by their paths."""
+    """Return the copies of a template and of the files that it includes, by their paths.
+
+    Raises :class:`LibraryError` for a template that includes a file outside of its library.
+    """
     info, folder = library.sections[name], library.templates
     assert folder is not None
     root = os.path.join(os.path.realpath(folder.folder), "")
@@ -424,16 +440,16 @@ def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
                 original = os.path.join(folder.folder, included)
                 if copy in files or not os.path.isfile(original):
                     continue
-                # A name with .. could also lead out of the folder of the copies.
+                # A name with .. could also lead out of the folder of the copy.
                 if ".." in included.split("/") or not os.path.realpath(original).startswith(root):
                     raise LibraryError(
                         f"{info.section.name} includes {included!r}, which is not in its library",
-                        fix="report it to its authors; nothing is copied",
+                        fix="report this to the authors of the library; nothing is copied",
                     )
                 with open(original, encoding="utf-8-sig", newline="") as stream:
                     files[copy] = stream.read()
                 unread_texts.append(files[copy])
-    # The library removes this line end, so the text still begins a line.
+    # With trim_blocks, the library removes the line end, so the text still begins a line.
     line_end = "\n" if folder.white_space.trim_blocks else ""
     for file, text in files.items():
         opening = _FRONT_MATTER.match(text)
@@ -452,20 +468,24 @@ _FRONT_MATTER = re.compile(r"---[ \t]*(\r\n|\r|\n)")
 
 
 def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
-    """Return a module with the source of a function and the imports that it needs."""
+    """Return a module with the source of a function and the imports that it needs.
+
+    Raises :class:`UsageError` if the source of a single function cannot be read.
+    """
     module = sys.modules[function.__module__]
     try:
         source = inspect.getsource(function)
         (definition,) = ast.parse(source).body
     except (OSError, SyntaxError, ValueError):
-        raise UsageError(f"{function.__qualname__} is not a function of its module") from None
+        problem = f"{function.__qualname__} has no source that can be copied"
+        raise UsageError(f"{problem}: it is not a function of its module") from None
     names = set(_names_in(definition)) - {function.__name__}
     head = [f'"""From {info.section}"""', "", _imports(module, names), ""]
     return "\n".join([*head, source.rstrip("\n"), ""])
 
 
 def _names_in(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that code reads, also in annotations that are written as text."""
+    """Yield the names that code uses, also in annotations that are texts."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
@@ -479,10 +499,10 @@ def _names_in(tree: ast.AST) -> Iterator[str]:
 
 
 def _imports(module: ModuleType, names: set[str]) -> str:
-    """Return imports of names, written as in a module.
+    """Return the imports of names that a module uses.
 
-    Names that the module defines, or imports under a condition, are imported from the module.
-    Names that only type checkers import are left out.
+    They are those of the module. Names that the module defines, or imports under a condition, are
+    imported from the module. Names that only type checkers import are left out.
     """
     with tokenize.open(str(module.__file__)) as file:
         tree = ast.parse(file.read())

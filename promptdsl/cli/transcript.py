@@ -1,6 +1,6 @@
-"""``promptdsl transcript``: shows, checks, repairs and converts recorded conversations.
+"""``promptdsl transcript``: it shows, checks, repairs and converts recorded conversations.
 
-The text of turns and entries comes first; then the command.
+In this order: the turns and entries of a transcript as text, and the commands.
 """
 
 import argparse
@@ -41,14 +41,18 @@ from promptdsl.comparing import terminal_width, visible
 # The turns and entries of a transcript as text, by days.
 
 MAXIMUM_ROWS = 3
-"""The most rows of a text on a terminal, without ``--full``."""
+"""The maximum number of rows of a text on a terminal, without ``--full``."""
 MINIMUM_COLUMNS = 20
-"""The least columns of a text next to its number, time and role."""
+"""The minimum width of a text next to its number, time and role; else it is written below them."""
 INDENT = "  "
 
 
 class ShownEntry(NamedTuple):
-    """An entry of a transcript: ``at`` is its time in UTC, ``texts`` are those of its blocks."""
+    """An entry of a transcript, as it is shown.
+
+    ``at`` is its time in UTC, ``texts`` are the texts of its blocks. ``is_removed``: a later entry
+    removed or replaced it.
+    """
 
     number: int
     at: str
@@ -60,10 +64,11 @@ class ShownEntry(NamedTuple):
 def entry_lines(
     entries: Iterable[ShownEntry], *, width: int | None, is_full: bool
 ) -> Iterator[str]:
-    """Yield the rows of entries, below a line with their day.
+    """Yield the rows of entries; a line with the day comes before the entries of this day.
 
-    Rows fit ``width`` columns, and a text has at most three; without ``width`` nothing is cut. With
-    ``is_full`` a text is complete, and has its own lines.
+    Rows fit the ``width`` of a terminal, and a text has at most ``MAXIMUM_ROWS`` of them. Without
+    ``width``, nothing is cut, and a text is one row. With ``is_full``, a text is complete, with its
+    own lines.
     """
     last_day = ""
     for entry in entries:
@@ -74,7 +79,7 @@ def entry_lines(
         start = f"{'-' if entry.is_removed else ' '}{entry.number:>4}  {time:8}  {entry.role:9}  "
         columns = None if width is None else width - len(start)
         if width is not None and width < len(start) + MINIMUM_COLUMNS:
-            # Its texts are below it.
+            # The terminal is narrow: the texts come below the number, time and role.
             yield from wrap(" ".join(start.split()), width)
             start, columns = INDENT, width - len(INDENT)
         for text in entry.texts or [""]:
@@ -84,7 +89,7 @@ def entry_lines(
 
 
 def shown_time(at: str | None) -> str:
-    """Return a time in UTC, in seconds; empty if it is not a time."""
+    """Return a time in UTC, to the second; ``""`` if it is not a time."""
     try:
         return f"{datetime.fromisoformat(at or '').astimezone(UTC):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError):
@@ -92,7 +97,7 @@ def shown_time(at: str | None) -> str:
 
 
 def _text_rows(text: str, columns: int | None, *, is_full: bool) -> list[str]:
-    """Return the rows of a text: of its lines if it is shown in full, else of it as one line."""
+    """Return the rows of a text: with ``is_full`` those of its lines, else those of one line."""
     lines = dedent(text).split("\n") if is_full else [" ".join(text.split())]
     lines = [visible(line, one_line=True) for line in lines]
     if columns is None:
@@ -107,24 +112,25 @@ def _text_rows(text: str, columns: int | None, *, is_full: bool) -> list[str]:
 
 
 def _characters(text: str, columns: int) -> int:
-    """Return how many characters of a text fit a number of columns."""
+    """Return how many characters of a text surely fit a number of columns."""
     is_wide = any(east_asian_width(character) in "WF" for character in text)
     return columns // 2 if is_wide else columns
 
 
-# ``promptdsl transcript``: shows, checks, repairs and converts recorded conversations.
+# ``promptdsl transcript``: its commands, which show, check, repair and convert transcripts.
 
 TRANSCRIPT, FIRST_LINE, EACH_LINE = "transcript", b'"promptdsl.transcript"', b',"sum":"'
-"""The name of the format of a transcript, a text in its first line, and a text in each line."""
+"""The name of the format of transcripts, a text in their first line, and one in each other line."""
 INPUTS = {
-    "FILE": "a file, or DATABASE:KEY",
-    "STORE": "a folder, or a database of SQLite",
-    "INPUT": "a conversation",
+    "FILE": "the file of a transcript, or DATABASE:KEY for a transcript in a database",
+    "STORE": "a folder, or a SQLite database",
+    "INPUT": "the file of a conversation",
 }
+"""The help of the argument of a command, by its placeholder."""
 
 
 def add_transcript(add_parser: AddParser) -> None:
-    """Add the command and its own commands; their docstrings are their help."""
+    """Add the command and its own commands; the docstring of each function is the help."""
     usage, summary = "promptdsl transcript COMMAND ... [options]", COMMANDS["transcript"][1]
     parser = add_parser("transcript", usage=usage, help=summary, allow_abbrev=False)
     kinds = parser.add_subparsers(
@@ -157,9 +163,9 @@ def add_transcript(add_parser: AddParser) -> None:
             add(
                 "--all",
                 action="store_true",
-                help="show all entries; those that are not current begin with -",
+                help="show all entries; an entry that is not current any more begins with -",
             )
-            usage = "show complete texts, with their own lines"
+            usage = "show complete texts, with their lines"
             add("--full", action="store_true", help=usage)
         if run in (run_show, run_list):
             add("--json", action="store_true", help="print the same as JSON")
@@ -169,14 +175,17 @@ def add_transcript(add_parser: AddParser) -> None:
                 # Servers are not listed: there are many.
                 usage = f"{', '.join(names)}, or a server"
                 add(option, required=True, metavar="FORMAT", help=usage)
-            repair = (
-                "calls without results are an error, get a result 'interrupted', or are left out"
-            )
+            repair = "a call without a result is an error, gets the result 'interrupted', or is "
+            repair += "left out"
             add("--repair", choices=("error", "fill", "prune"), default="error", help=repair)
 
 
 def _open_transcript(name: str, *, salvage: bool = False) -> Transcript:
-    """Return a transcript after reading all its entries."""
+    """Return a transcript after reading all its entries.
+
+    Raises :class:`UsageError` for a name that is not a transcript, :class:`FileError` for a damaged
+    file; with ``salvage``, undamaged entries are read, and ``repairs`` says what was lost.
+    """
     _refuse_store(name)
     with file_of(name) as path:
         try:
@@ -189,21 +198,25 @@ def _open_transcript(name: str, *, salvage: bool = False) -> Transcript:
 
 
 def _refuse_store(name: str) -> None:
-    """Raise :class:`UsageError` for a folder or a database without the key of a transcript."""
+    """Raise :class:`UsageError` for a folder, and for a database without a key."""
     if os.path.isdir(name):
-        raise UsageError(f"{name} is a folder: promptdsl transcript list {name} lists it")
+        problem = f"{name} is a folder"
+        raise UsageError(f"{problem}: promptdsl transcript list {name} lists its transcripts")
     if is_database(name):
         try:
             names = [*map(_one_line, names_in(name))]
         except FileError:
-            raise FileError(f"{name} is a database of SQLite without transcripts") from None
-        problem = f"{name} is a database: name one of its transcripts, {name}:KEY"
-        example = f", such as {names[0]}" if names else "; it has none"
+            raise FileError(f"{name} is a SQLite database without transcripts") from None
+        problem = f"{name} is a database: write {name}:KEY for a transcript in it"
+        example = f", such as {names[0]}" if names else "; it has no transcripts"
         raise UsageError(f"{problem}{example}\n  promptdsl transcript list {name} lists them")
 
 
 def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
-    """Return the error of this command for the error of a file."""
+    """Return the error of this command for an error of ``Transcript``.
+
+    ``path`` is the file, and ``name`` is what the user wrote.
+    """
     if isinstance(error.__cause__, OSError):
         folder, _, key = name.partition(":")
         if key and os.path.isdir(folder):
@@ -215,13 +228,14 @@ def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
         if not _begins_as_transcript(path) or kind.startswith("a file of a log"):
             if kind:
                 return FileError(f"{name} is not a transcript, but {kind}")
-            fix = "give a file that Transcript.open() or save() wrote, or database:KEY"
+            fix = "name a file that Transcript.open() or save() wrote, or DATABASE:KEY"
             return FileError(f"{name} is not a transcript\n  {fix}")
         fix = f"promptdsl transcript repair {name} OUT keeps the undamaged entries"
     return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 
 
 def _write_new(out: str, write: Callable[[str], None]) -> str:
+    """Write a new file and return its path. Raises :class:`UsageError` if the file exists."""
     if os.path.lexists(out):
         raise UsageError(f"there is a file {out}: name a new one")
     try:
@@ -252,9 +266,9 @@ def _notes_on(path: str, transcript: Transcript) -> list[str]:
 
 
 def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Show what is in a transcript now, by days in UTC: numbers, times, roles, texts, tags, tokens.
+    """Show the current turns of a transcript, its metadata, and its token counts. Times are in UTC.
 
-    On a terminal a text has at most three lines, without --full.
+    On a terminal, a text has at most three lines, without --full.
     """
     transcript = _open_transcript(arguments.target)
     current = {turn.entry.number for turn in transcript.turns}
@@ -294,7 +308,10 @@ def _turn_data(number: int, entry: TranscriptEntry, message: Message | None) -> 
 
 
 def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Check transcripts for damage, and show its line and byte; of a database, all transcripts."""
+    """Check transcripts for damage: an error names the damaged line and byte.
+
+    For a database, check all its transcripts.
+    """
     lines, notes, code = list[str](), list[str](), 0
     paths: list[str] = []
     for name in arguments.target:
@@ -314,7 +331,7 @@ def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 
 def run_repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write the undamaged entries of a transcript to a new file, and show what was lost."""
+    """Write the undamaged entries of a transcript to a new file, and list what is lost."""
     path, notes = arguments.target, list[str]()
     try:
         transcript = _open_transcript(path)
@@ -329,14 +346,14 @@ def run_repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def run_vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write the current content of a transcript to a new file, without removed content."""
+    """Write the current content of a transcript to a new file, without content that was removed."""
     transcript = _open_transcript(arguments.target)
     out = _write_new(arguments.out, transcript.vacuum)
     return _line_on(out, _open_transcript(out)), _notes_on(arguments.target, transcript)
 
 
 def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """List the transcripts in a folder or a database of SQLite, the latest at the end.
+    """List the transcripts in a folder or a SQLite database, the latest one last.
 
     In a folder, these are the files *.jsonl that begin like a transcript.
     """
@@ -355,14 +372,14 @@ def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     rows.sort(key=lambda row: row[0])
     code = bool(notes)
     if not rows and not notes and not is_database(arguments.target):
-        notes = [f"there is no transcript in {arguments.target}: it would have files *.jsonl"]
+        notes = [f"there is no transcript in {arguments.target}: transcripts are files *.jsonl"]
     if arguments.json:
         return as_json([row for *_, row in rows]), notes, code
     return "\n".join(line for _, line, _ in rows), notes, code
 
 
 def _begins_as_transcript(path: str) -> bool:
-    """Return whether a file begins like a transcript: its header, or a checksum below it."""
+    """Return whether a file begins like a transcript: with its header, or a checksum in line 2."""
     with open(path, "rb") as file:
         first, second = file.readline(), file.readline()
     return FIRST_LINE in first or EACH_LINE in second
@@ -382,16 +399,19 @@ def _names_in(target: str) -> list[str]:
             if _begins_as_transcript(path):
                 names.append(path)
         except OSError:
-            names.append(path)  # the error comes when it is opened
+            names.append(path)  # opening it raises the error
     return names
 
 
 def run_convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Convert a conversation to another format: of a transcript (with OUT) or of a provider."""
+    """Convert a conversation to another format: to a transcript in the file OUT, or to a request.
+
+    Without OUT, the request is printed.
+    """
     path, out, to = arguments.target, arguments.out, arguments.to
     provider_format: str = vars(arguments)["from"]
     if to == TRANSCRIPT and out is None:
-        raise UsageError(f"--to {TRANSCRIPT} writes a file: name it, OUT")
+        raise UsageError(f"--to {TRANSCRIPT} writes a file: add its name, OUT")
     for name in (provider_format, to):
         if name not in (TRANSCRIPT, *PROVIDER_FORMATS):
             checked_provider(name)
@@ -406,7 +426,7 @@ def run_convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     data = as_json(rendered._payload())
     if out is not None:
         data = _write_new(out, lambda path: write_report(path, f"{data}\n", lambda _: False))
-    # The source line of a loss would be a line of this command.
+    # Leave out the source line of a loss: it would be a line of this command.
     losses = (*rendered.losses, *rendered.hints)
     return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in losses)]
 

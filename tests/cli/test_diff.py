@@ -107,7 +107,7 @@ def test_one_prompt_may_differ_from_itself(cli: Command, prompts: Any) -> None:
 
 def test_without_a_prompt_it_says_what_it_can_do(cli: Command) -> None:
     """Without a prompt the command says what it compares."""
-    error = "promptdsl diff: error: name one prompt or two, or --base REV\n"
+    error = "promptdsl diff: error: name one prompt or two prompts, or write --base REV\n"
     assert Done(2, "", error) == cli("diff")
 
 
@@ -176,7 +176,7 @@ def test_one_file_is_not_compared_with_itself(cli: Command, prompts: Path) -> No
     """Only code can differ when it runs again: for a file, the command says to name two."""
     (prompts / "a.json").write_text(PAYLOAD % "Hi.", "utf-8")
     done = cli("diff", "a.json")
-    error = "promptdsl diff: error: a.json is compared with nothing: name a second prompt\n"
+    error = "promptdsl diff: error: there is nothing to compare a.json with: name a second prompt\n"
     assert Done(2, "", error) == done
 
 
@@ -185,7 +185,7 @@ def test_the_cache_of_two_files_is_not_compared(cli: Command, prompts: Path) -> 
     (prompts / "a.json").write_text(PAYLOAD % "Hi.", "utf-8")
     done = cli("diff", "--cache", "a.json", "support.py:demo")
     error = (
-        "promptdsl diff: error: --cache compares two targets of the working tree\n"
-        "  leave out --cache: the plain diff says where the shared prefix ends\n"
+        "promptdsl diff: error: --cache compares only targets of the working tree\n"
+        "  leave out --cache: the diff shows where the shared prefix ends\n"
     )
     assert Done(2, "", error) == done

@@ -127,7 +127,8 @@ def test_no_snapshot_at_all_is_an_error(cli: Command, git: Git) -> None:
     """A gate that looks at nothing is no gate."""
     git("rm", "-q", "-r", "__snapshots__")
     git("commit", "-qm", "none")
-    problem = "no snapshots here, and none at main: they are __snapshots__/*/*.prompt.txt"
+    problem = "no snapshots in this project, and none at main: snapshots are files "
+    problem += "__snapshots__/*/*.prompt.txt"
     assert (2, [], f"promptdsl diff: error: {problem}\n{IN_CODE}") == told(cli, "--base", "main")
 
 
@@ -159,7 +160,7 @@ def test_added_and_removed_snapshots_are_told(cli: Command, prompts: Path) -> No
 def test_what_cannot_be_read_is_named(cli: Command, prompts: Path) -> None:
     """A file that is no text is an error of the call, and the others are compared."""
     (prompts / ODD).write_bytes(b"\xff")
-    assert (2, ["unreadable"], f"{ODD}: it is not UTF-8 text\n") == told(cli, "--base", "main")
+    assert (2, ["unreadable"], f"{ODD} is not UTF-8 text\n") == told(cli, "--base", "main")
 
 
 def test_a_merge_conflict_is_named(cli: Command, git: Git, prompts: Path) -> None:
@@ -171,7 +172,7 @@ def test_a_merge_conflict_is_named(cli: Command, git: Git, prompts: Path) -> Non
     write(prompts, "Be loud.")
     git("commit", "-qam", "three")
     git("merge", "side", check=False)
-    expected = (2, ["unreadable"], f"{ODD}: it has merge conflicts\n")
+    expected = (2, ["unreadable"], f"{ODD} has merge conflicts\n")
     assert expected == told(cli, "--base", "main")
 
 
@@ -247,7 +248,8 @@ def test_a_prompt_that_hangs_is_ended(cli: Command, git: Git, prompts: Path) -> 
     git("add", "-A")
     git("commit", "-qm", "slow")
     name = "git:main:slow.py:prompt"
-    error = f"promptdsl diff: error: {name}: it was not rendered in 1 seconds\n"
+    problem = f"{name} was not rendered in 1 seconds"
+    error = f"promptdsl diff: error: {problem}: --timeout gives it more time\n"
     assert (2, [], error) == told(cli, name, "--timeout", "1")
 
 
@@ -370,7 +372,7 @@ def test_without_a_merge_base_it_says_so(cli: Command, git: Git) -> None:
     """Another history is compared as it is."""
     git("checkout", "-q", "--orphan", "other")
     git("commit", "-qm", "other")
-    note = "main has no merge base with HEAD here: compared with the revision itself\n"
+    note = "main and HEAD have no merge base: compared with main itself\n"
     assert (0, ["same"], note) == told(cli, "--base", "main")
 
 
@@ -387,9 +389,12 @@ OF_PROMPTS = (
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("-p", "plan=Pro"), "--base compares files: it takes no options of a prompt, such as -p"),
+        (
+            ("-p", "plan=Pro"),
+            "--base compares files: leave out the options of a prompt, such as -p",
+        ),
         *(
-            ((*it,), "--base compares files: it takes no options of a prompt, such as -p")
+            ((*it,), "--base compares files: leave out the options of a prompt, such as -p")
             for it in OF_PROMPTS
         ),
         (("--cache",), "--cache compares two targets, as text or JSON"),
@@ -407,7 +412,7 @@ def test_what_base_does_not_take_is_refused(
 @pytest.mark.usefixtures("git")
 def test_a_path_without_snapshots(cli: Command) -> None:
     """A path that has no snapshots is an error that says how a prompt in code is compared."""
-    problem = "no snapshots there: they are __snapshots__/*/*.prompt.txt"
+    problem = "no snapshots in these paths: snapshots are files __snapshots__/*/*.prompt.txt"
     done = cli("diff", "--base", "main", "support.py")
     assert (2, f"promptdsl diff: error: {problem}\n{IN_CODE}") == (done.code, done.err)
 
@@ -416,8 +421,9 @@ def test_a_path_without_snapshots(cli: Command) -> None:
 def test_a_revision_alone_is_compared_with_nothing(cli: Command) -> None:
     """A prompt at a revision is not rendered twice: the command says what to compare it with."""
     error = (
-        "promptdsl diff: error: git:main:support.py:demo is compared with nothing: "
-        "promptdsl diff git:main:support.py:demo support.py:demo compares it with today's\n"
+        "promptdsl diff: error: there is nothing to compare git:main:support.py:demo with: "
+        "promptdsl diff git:main:support.py:demo support.py:demo compares it with the working "
+        "tree\n"
     )
     done = cli("diff", "git:main:support.py:demo")
     assert (2, "", error) == (done.code, done.out, done.err)

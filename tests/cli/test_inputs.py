@@ -216,7 +216,7 @@ def test_names_that_are_not_plain(cli: Command, shop: Path) -> None:
     """A name with control characters is shown with escapes, on the line of the error."""
     (shop / "odd.py").write_text("CASES = {'a\\x1b[31m\\nb': {}, 'c': {}}\n", "utf-8")
     done = cli("render", SHOP, "--inputs", "odd.py:CASES")
-    assert r"write --input NAME: a\x1b[31m\nb, c" in done.err
+    assert r"choose one with --input NAME: a\x1b[31m\nb, c" in done.err
     assert 1 == len(done.err.splitlines())
 
 
@@ -227,16 +227,16 @@ def test_names_that_are_not_plain(cli: Command, shop: Path) -> None:
         (
             "--inputs shop.py:CASES",
             2,
-            "shop.py:CASES has several inputs: write --input NAME: short, talk",
+            "shop.py:CASES has several inputs: choose one with --input NAME: short, talk",
         ),
         (
             "--inputs shop.py:CASES --input shrot",
             2,
             "shop.py:CASES: no inputs are named 'shrot'; did you mean 'short'?",
         ),
-        ("--input short", 2, "--input names one of the --inputs: write --inputs TARGET, too"),
+        ("--input short", 2, "--input chooses one of the --inputs: write --inputs TARGET, too"),
         ("--inputs none.py:CASES", 2, "no such file: none.py"),
-        ("--inputs none:CASES", 2, "no module named 'none', here or installed"),
+        ("--inputs none:CASES", 2, "no module 'none' is in this folder or installed"),
         ("--inputs shop.py:CASSE", 2, "shop.py has no name 'CASSE': did you mean 'CASES'?"),
         (
             "--inputs shop.py",
@@ -268,10 +268,16 @@ def test_wrong_inputs(cli: Command, command: str, *, options: str, code: int, pr
     ("command", "problem"),
     [
         ("render support.py:GREETING", "support.py:GREETING is not a function"),
-        ("page records -o page.html", "--inputs are arguments of a function, and records is none"),
-        ("page a.json -o page.html", "--inputs are arguments of a function, and a.json is none"),
-        ("check shop.py", "--inputs are arguments of a function, and shop.py is none"),
-        ("diff a.json b.json", "--inputs are arguments of a function, and a.json is none"),
+        (
+            "page records -o page.html",
+            "--inputs are arguments of a function: records is not a function",
+        ),
+        (
+            "page a.json -o page.html",
+            "--inputs are arguments of a function: a.json is not a function",
+        ),
+        ("check shop.py", "--inputs are arguments of a function: shop.py is not a function"),
+        ("diff a.json b.json", "--inputs are arguments of a function: a.json is not a function"),
     ],
 )
 def test_targets_without_arguments(cli: Command, shop: Path, command: str, problem: str) -> None:

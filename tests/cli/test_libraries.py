@@ -47,8 +47,8 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "no qualified name": (
         ["show", "scope"],
-        "promptdsl show: error: SECTION is LIBRARY:NAME, such as starter:untrusted, not 'scope': "
-        "promptdsl list LIBRARY shows the sections",
+        "promptdsl show: error: 'scope' is not a section: write LIBRARY:NAME, such as "
+        "starter:untrusted; promptdsl list LIBRARY lists the sections",
     ),
     "no section": (
         ["show", "desk:scop"],
@@ -90,22 +90,22 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "a name that is taken": (
         ["new", "library", "promptdsl-sections"],
-        "promptdsl new: error: 'sections' is taken: name the library after its topic, such as "
-        "support",
+        "promptdsl new: error: a library cannot have the name 'sections': name it after its "
+        "topic, such as support",
     ),
     "no project": (
         ["new", "section", "refunds"],
-        "promptdsl new: error: no pyproject.toml is here or above: begin a library with promptdsl "
-        "new library NAME",
+        "promptdsl new: error: no folder from here up has a pyproject.toml: create a library with "
+        "promptdsl new library NAME",
     ),
     "a function in a folder": (
         ["new", "section", "billing/refunds", "--function"],
-        "promptdsl new: error: the name of a function has no /: billing/refunds",
+        "promptdsl new: error: the name of a function cannot have a /: billing/refunds",
     ),
     "no module": (
         ["stubs", "desk.py"],
-        "promptdsl stubs: error: write module:name, such as promptdsl_support.library:support: "
-        "desk.py",
+        "promptdsl stubs: error: desk.py is not a library: write module:name, such as "
+        "promptdsl_support.library:support",
     ),
     "a module that only imports the library": (
         ["stubs", "promptdsl_desk:desk"],
@@ -114,7 +114,7 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "no library in a module": (
         ["stubs", "promptdsl_desk.sections:tone"],
-        "promptdsl stubs: error: promptdsl_desk.sections:tone is not a Library: it is of the type "
+        "promptdsl stubs: error: promptdsl_desk.sections:tone is not a Library: its type is "
         "component",
     ),
 }
@@ -130,7 +130,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.usefixtures("desk")
 def test_installed_libraries_are_listed(cli: Command) -> None:
     """A library is listed with its version and its package; the limit is a note."""
-    note = "PROMPTDSL_LIBRARIES is 'desk': other libraries are left out\n"
+    note = "PROMPTDSL_LIBRARIES is 'desk': all other libraries are left out\n"
     assert (0, "desk  0.1.0  promptdsl-desk\n", note) == cli("list")
 
 
@@ -152,7 +152,7 @@ def test_the_sections_of_a_library_are_listed(cli: Command) -> None:
 def test_a_section_without_its_inputs_says_which_to_give(cli: Command) -> None:
     """Without a required input all but the text is shown, and how to give it."""
     done = cli("show", "desk:scope")
-    last = "to see the rendered text, give its inputs: -p 'topics=[...]'"
+    last = "to see the rendered text, pass its inputs: -p 'topics=[...]'"
     assert (0, last, "") == (done.code, done.out.split("\n")[-2], done.err)
 
 
@@ -185,7 +185,7 @@ def test_a_file_that_is_there_is_kept(cli: Command, prompts: Path) -> None:
     (prompts / "mine").mkdir()
     (prompts / "mine" / "README.md").write_text("Mine.", "utf-8")
     done = cli("new", "library", "support", "--folder", "mine")
-    there = "there is a file mine/README.md: --force replaces what is there"
+    there = "there is a file mine/README.md: --force replaces existing files"
     assert (2, f"promptdsl new: error: {there}\n") == (done.code, done.err)
     assert ["README.md"] == os.listdir(prompts / "mine")
 
@@ -319,8 +319,8 @@ def test_a_module_that_holds_more_gets_no_stub(cli: Command, prompts: Path) -> N
     assert (
         2,
         "",
-        "promptdsl stubs: error: house_rules holds more than the library: house_rules.pyi would "
-        "hide LIMIT; move house into a module of its own\n",
+        "promptdsl stubs: error: house_rules has other names, which house_rules.pyi would "
+        "hide: LIMIT; move house into a module of its own\n",
     ) == cli("stubs", "house_rules:house")
 
 
@@ -485,7 +485,7 @@ gone    1.0  acme-gone
 odd     1.0  acme-odd
     problem: its entry point 'acme_odd' is not module:name
 """
-    limit = "PROMPTDSL_LIBRARIES is 'broken,gone,odd': other libraries are left out\n"
+    limit = "PROMPTDSL_LIBRARIES is 'broken,gone,odd': all other libraries are left out\n"
     assert (1, out, f"Hello.\n{limit}") == checked
     assert (0, ["broken", "gone", "odd", ""]) == (
         plain.code,

@@ -77,7 +77,7 @@ def test_the_last_of_two_records_with_one_id_is_shown(cli: Command, log: str) ->
             "records list LOG --name agnt",
             "has no record of the prompt 'agnt': did you mean 'agent'",
         ),
-        ("records show LOG", "has 3 records: name one with --id"),
+        ("records show LOG", "has 3 records: choose one with --id"),
         ("records list EMPTY", "there is no log in"),
         ("records show EMPTY --id a", "there is no log in"),
         ("records list NONE", "there is no folder"),
@@ -86,9 +86,9 @@ def test_the_last_of_two_records_with_one_id_is_shown(cli: Command, log: str) ->
         ("diff LOG --id req-2 --id req-66", "has no record with the id 'req-66'"),
         ("diff LOG --id req-2 --id req-6 --id req-7", "name two records: --id A --id B"),
         ("diff EMPTY --id a --id b", "there is no log in"),
-        ("records show FILE", "is a file of a log: write promptdsl records show"),
-        ("diff FILE FILE", "is a file of a log"),
-        ("records list FILE", "is a file of a log: write promptdsl records list"),
+        ("records show FILE", "is only a part of a log: write promptdsl records show"),
+        ("diff FILE FILE", "is only a part of a log"),
+        ("records list FILE", "is only a part of a log: write promptdsl records list"),
     ],
 )
 def test_a_wrong_id_or_folder_is_an_error(
@@ -201,10 +201,10 @@ def test_the_cache_of_two_records_is_in_the_plain_diff(
     """With --cache, the command says that the diff of two records has the shared prefix."""
     done = cli("diff", log, *ids, "--cache")
     first, advice = done.err.splitlines()
-    assert (2, "promptdsl diff: error: --cache compares two targets of the working tree") == (
+    assert (2, "promptdsl diff: error: --cache compares only targets of the working tree") == (
         done.code,
         first,
     )
-    assert "  leave out --cache: the plain diff says where the shared prefix ends" == advice
+    assert "  leave out --cache: the diff shows where the shared prefix ends" == advice
     plain = cli("diff", log, "--id", "req-2", "--id", "req-6")
     assert "the shared prefix ends at" in plain.out

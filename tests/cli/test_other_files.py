@@ -22,8 +22,8 @@ KINDS = {
     "z.json": "JSON: promptdsl records show",
     "a.prompt.txt": "a snapshot: promptdsl diff",
     "b.j2": "a text: name a function",
-    "c.rules": "is no Python file",
-    "script": "is no Python file",
+    "c.rules": "is not a Python file",
+    "script": "is not a Python file",
     "log": "a file of a log: promptdsl records list",
     "chat.db": "a database: promptdsl transcript list",
     "chat": "a transcript: promptdsl transcript show",
@@ -65,7 +65,7 @@ def test_a_file_in_the_working_folder_is_named(cli: Command, prompts: Path, comm
     """A name without a folder is a file, too, not a module."""
     (prompts / "rows.jsonl").write_text("{}\n")
     done = cli(command, "rows.jsonl")
-    assert (2, True) == (done.code, "rows.jsonl is no Python file, but a table" in done.err)
+    assert (2, True) == (done.code, "rows.jsonl is not a Python file, but a table" in done.err)
 
 
 @pytest.mark.parametrize("command", ["show", "repair", "vacuum", "convert"])
@@ -78,7 +78,7 @@ def test_a_database_is_named_for_what_it_is(cli: Command, folder: Path, command:
     }
     done = cli("transcript", command, str(folder / "chat.db"), *more.get(command, []))
     assert (2, "", False) == (done.code, done.out, "damaged" in done.err)
-    assert "chat.db is a database: name one of its transcripts" in done.err
+    assert "chat.db is a database: write" in done.err
     assert "chat.db:k\n  promptdsl transcript list" in done.err
 
 

@@ -103,10 +103,13 @@ def test_a_damaged_log(cli: Command, prompts: Path) -> None:
     [
         (("nothing.py:a",), "no such file: nothing.py"),
         (("nothing.json",), "cannot read nothing.json"),
-        (("empty",), "empty is no log, and has no record (*.json)"),
+        (("empty",), "empty is not a log, and has no records (*.json)"),
         (("support.py:GREETING", "--id", "a"), "--id chooses a request of a log"),
-        (("support.py:GREETING", "--without-content", "--for", "gpt-5"), "--for writes payloads"),
-        (("support.py:GREETING", "--price", "cheap"), "'cheap' is not one price or two"),
+        (
+            ("support.py:GREETING", "--without-content", "--for", "gpt-5"),
+            "--without-content leaves out payloads",
+        ),
+        (("support.py:GREETING", "--price", "cheap"), "'cheap' is not a price, or two prices"),
     ],
 )
 def test_wrong_calls(cli: Command, prompts: Path, arguments: tuple[str, ...], problem: str) -> None:

@@ -162,7 +162,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
         (["support.py:nothing", "-p", "x=1"], "support.py:nothing has no parameter 'x'"),
         (
             ["support.py:GREETING", "-p", "x=1"],
-            "support.py:GREETING is not a function: it takes no parameters",
+            "support.py:GREETING is not a function: it takes no arguments",
         ),
         (
             ["support.py:demo", "--props", "no.json"],
@@ -170,7 +170,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
         ),
         (
             ["support.py:demo", "--props", "list.json"],
-            "list.json is not a JSON object of parameters by name",
+            "list.json is not a JSON object with arguments by name",
         ),
         (
             ["support.py:demo", "--props", "broken.json"],

@@ -157,7 +157,8 @@ def test_many_calls(cli: Command, log: PromptLog, monkeypatch: pytest.MonkeyPatc
     assert ["cached" in line for line in done.out.splitlines() if "│" in line] == [
         *(False, False, False, True)
     ]
-    note = "the cached part is that of the last 1 of 4 calls: list fewer, such as with --since\n"
+    calls = "the last 1 of 4 calls"
+    note = f"cached tokens are shown for {calls}: list fewer calls, such as with --since\n"
     assert note == done.err
 
 

@@ -133,7 +133,7 @@ def test_losses_are_data_for_programs(cli: Command) -> None:
     assert [loss] == json.loads(done.out)["losses"]
 
 
-WAY = "name its provider with --for, openai_compatible for open models and most servers"
+WAY = "name its provider with --for; open models and most servers are openai_compatible"
 
 
 def test_an_unknown_model_is_noted(cli: Command) -> None:

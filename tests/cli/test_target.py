@@ -53,7 +53,7 @@ def test_what_was_imported_from_promptdsl_is_no_target(cli: Command, prompts: Pa
     code = "from promptdsl import *\nSAID = User('Hi.')\nASKED = User('Ho.')\n"
     written(prompts / "all_of_it.py", code)
     done = cli("render", "all_of_it.py")
-    assert "name one; in all_of_it.py there is ASKED, SAID\n" == done.err.rpartition(": ")[2]
+    assert "all_of_it.py has ASKED, SAID\n" == done.err.rpartition("; ")[2]
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_a_file_without_a_prompt(cli: Command, prompts: Path) -> None:
     """A file without a prompt is an error of the call."""
     written(prompts / "none.py", "from promptdsl import *\n_SAID = User('Hi.')\n")
     done = cli("render", "none.py")
-    told = "name one; in none.py there is none that is a prompt or a function\n"
-    assert (2, told) == (done.code, done.err.rpartition(": ")[2])
+    told = "none.py has no prompt and no function\n"
+    assert (2, told) == (done.code, done.err.rpartition("; ")[2])
 
 
 def test_an_absolute_path_is_a_file(cli: Command, prompts: Path) -> None:
@@ -170,10 +170,12 @@ def test_a_file_is_read_as_its_encoding_says(cli: Command, prompts: Path) -> Non
         ),
         pytest.param("no/where.py:demo", "no such file: no/where.py", id="no folder"),
         pytest.param(
-            "no_module:demo", "no module named 'no_module', here or installed", id="module"
+            "no_module:demo", "no module 'no_module' is in this folder or installed", id="module"
         ),
         pytest.param(
-            "support.inner:demo", "no module named 'support.inner', here or installed", id="inner"
+            "support.inner:demo",
+            "no module 'support.inner' is in this folder or installed",
+            id="inner",
         ),
         pytest.param(
             "support.py:dmeo", "support.py has no name 'dmeo': did you mean 'demo'?", id="near name"
@@ -227,8 +229,8 @@ def test_a_target_without_a_name_asks_for_one(cli: Command, target: str) -> None
     done = cli("render", target)
     assert (
         2,
-        f"promptdsl render: error: TARGET is file.py:name or module:name: name one; in {place} "
-        "there is GREETING, RULES, anything, clicked, corrected, demo, equipped, failing, later, "
+        f"promptdsl render: error: TARGET is file.py:name or module:name; {place} has "
+        "GREETING, RULES, anything, clicked, corrected, demo, equipped, failing, later, "
         "leaving, loud, misplaced, needs, nothing, pictured, unknown, waiting\n",
     ) == (done.code, done.err)
 
@@ -341,8 +343,8 @@ def test_a_section_of_a_library(cli: Command, prompts: Path) -> None:
     ("target", "problem"),
     [
         ("starter:nope", "starter has no section 'nope'"),
-        ("starter", "SECTION is LIBRARY:NAME, such as starter:untrusted, not 'starter'"),
-        ("startr:handover", "no module named 'startr', here or installed"),
+        ("starter", "'starter' is not a section: write LIBRARY:NAME, such as starter:untrusted"),
+        ("startr:handover", "no module 'startr' is in this folder or installed"),
     ],
 )
 def test_a_section_that_is_not_there(cli: Command, target: str, problem: str) -> None:
@@ -363,10 +365,10 @@ def test_a_call_as_a_target(cli: Command) -> None:
     """A target with arguments in brackets, and JSON for a file, say how arguments are written."""
     done = cli("render", "support.py:demo(3)")
     assert (2, "") == (done.code, done.out)
-    assert "demo(3) is a call: write demo, and its arguments as -p KEY=VALUE" in done.err
+    assert "demo(3) is a call: write demo, and arguments as -p KEY=VALUE" in done.err
     done = cli("render", "support.py:demo", "--props", '{"n": 3}')
     assert 2 == done.code
-    assert "it is JSON, not a file: write -p NAME:=JSON for each argument" in done.err
+    assert "this is JSON, not a file name: write -p NAME:=JSON for each argument" in done.err
 
 
 def test_an_argument_in_two_words(cli: Command) -> None:

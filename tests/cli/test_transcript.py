@@ -15,7 +15,7 @@ from tests.cli.conftest import Command
 from tests.commands import Done
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
-FOLDER = "folder.jsonl is a folder: promptdsl transcript list folder.jsonl lists it\n"
+FOLDER = "folder.jsonl is a folder: promptdsl transcript list folder.jsonl lists its transcripts\n"
 WHOLE = "a.jsonl: turns 3, entries 15, bytes 2,231\n"
 TOLD = "line 9 at byte 1219 of 'damaged.jsonl' is damaged: it is entry 9 after 7: "
 FIX = "  promptdsl transcript repair damaged.jsonl OUT keeps the undamaged entries\n"
@@ -167,7 +167,7 @@ def test_without_a_terminal_nothing_is_cut(cli: Command) -> None:
 
 OTHER = (
     "other.jsonl is not a transcript\n"
-    "  give a file that Transcript.open() or save() wrote, or database:KEY\n"
+    "  name a file that Transcript.open() or save() wrote, or DATABASE:KEY\n"
 )
 
 
@@ -283,7 +283,7 @@ def test_only_what_stands_is_kept(cli: Command, files: Path) -> None:
         ("repair a.jsonl no/new", 2, "cannot write 'no/new'"),
         ("vacuum a.jsonl a.jsonl", 2, "there is a file a.jsonl"),
         ("vacuum damaged.jsonl new", 1, TOLD),
-        ("convert a.jsonl --from transcript --to transcript", 2, "name it, OUT"),
+        ("convert a.jsonl --from transcript --to transcript", 2, "add its name, OUT"),
         ("convert a.jsonl a.jsonl --from transcript --to openai", 2, "there is a file a.jsonl"),
         ("convert a.jsonl a.jsonl/x --from transcript --to openai", 2, "cannot write a.jsonl"),
         ("convert a.jsonl --from nobody --to openai", 2, "unknown provider 'nobody'"),
@@ -592,8 +592,8 @@ def test_a_transcript_in_a_database_is_repaired(cli: Command, database: sqlite3.
     ("command", "told"),
     [
         (["show", "chats.db:nobody"], "chats.db has no transcript 'nobody'"),
-        (["show", "other.db:a"], "cannot read transcripts of other.db: no such table"),
-        (["list", "other.db"], "cannot read transcripts of other.db: no such table"),
+        (["show", "other.db:a"], "cannot read the transcripts of other.db: no such table"),
+        (["list", "other.db"], "cannot read the transcripts of other.db: no such table"),
     ],
 )
 def test_what_a_database_does_not_have(
@@ -612,7 +612,7 @@ def test_a_folder_without_transcripts(cli: Command, tmp_path: Path) -> None:
     """An empty list is explained."""
     folder = tmp_path / "empty"
     folder.mkdir()
-    note = f"there is no transcript in {folder}: it would have files *.jsonl\n"
+    note = f"there is no transcript in {folder}: transcripts are files *.jsonl\n"
     assert (0, "", note) == tuple(cli("transcript", "list", str(folder)))
 
 
