@@ -51,8 +51,8 @@ def assert_fits(rendered: Rendered, tokens: int) -> None:
     )
     total = rendered.tokens.total
     if total > tokens:
-        over = f"{total:,} tokens are {total - tokens:,} more than {tokens:,}: "
-        raise AssertionError("\n".join([over + rendered.tokens.label, *_largest(rendered)]))
+        sentence = f"{total:,} tokens are {total - tokens:,} more than {tokens:,}: "
+        raise AssertionError("\n".join([sentence + rendered.tokens.label, *_largest(rendered)]))
 
 
 @public_api
@@ -80,18 +80,20 @@ def assert_section(
     if before is not None:
         _check_address("before", before)
         _require(before != address, f"before is {before!r} itself", "give another address")
-    wanted_texts = _texts("contains", contains)
+    expected_texts = _texts("contains", contains)
     spans = _spans_of(rendered, address)
     text = _text(spans)
-    for wanted in wanted_texts:
-        if wanted not in text:
+    for expected_text in expected_texts:
+        if expected_text not in text:
             advice = ""
-            if wanted in decode(text):
-                value = next((span for span in spans if wanted in decode(span.text)), None)
-                sent = f": {_quoted(value.text)}" if value else ""
-                advice = f"\n  it is there as a value, which is sent encoded{sent}"
-            problem = f"{address!r} does not contain {_quoted(wanted)}{advice}"
-            raise AssertionError(f"{problem}\n{_shown(spans)}")
+            if expected_text in decode(text):
+                value_span = next(
+                    (span for span in spans if expected_text in decode(span.text)), None
+                )
+                encoded = f": {_quoted(value_span.text)}" if value_span else ""
+                advice = f"\n  it is there as a value, which is sent encoded{encoded}"
+            problem = f"{address!r} does not contain {_quoted(expected_text)}{advice}"
+            raise AssertionError(f"{problem}\n{_quoted_lines(spans)}")
     if before is not None:
         later = _spans_of(rendered, before)
         if _location(spans[0]) >= _location(later[0]):
@@ -114,7 +116,7 @@ def assert_no_section(rendered: Rendered, address: str) -> None:
     _check_address("address", address)
     spans = [span for span in rendered.spans() if _is_at(span, address)]
     if spans:
-        raise AssertionError(f"the prompt has {address!r}\n{_shown(spans)}")
+        raise AssertionError(f"the prompt has {address!r}\n{_quoted_lines(spans)}")
 
 
 @public_api
@@ -130,11 +132,11 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
     """
     __tracebackhide__ = True
     _check("assert_no_losses", rendered)
-    wanted = _texts("kinds", kinds)
-    for kind in wanted:
+    chosen_kinds = _texts("kinds", kinds)
+    for kind in chosen_kinds:
         _require(kind in KINDS, f"{kind!r} is not a kind of loss", nearest(kind, KINDS))
-    losses = [loss for loss in rendered.losses if loss.kind in wanted]
-    hints = rendered.hints if "hint" in wanted else ()
+    losses = [loss for loss in rendered.losses if loss.kind in chosen_kinds]
+    hints = rendered.hints if "hint" in chosen_kinds else ()
     if losses or hints:
         counts = [counted(len(losses), "loss", "losses")] if losses else []
         counts += [counted(len(hints), "hint", "hints")] if hints else []
@@ -192,7 +194,7 @@ def assert_same_prompt(a: Rendered, b: Rendered) -> None:
     __tracebackhide__ = True
     _check("assert_same_prompt", a, b)
     is_target = a.facts.provider is not None and a.facts.provider == b.facts.provider
-    if _sent(a, for_target=is_target) != _sent(b, for_target=is_target):
+    if _compared_content(a, for_target=is_target) != _compared_content(b, for_target=is_target):
         files = [attrs.evolve(prompt_file(rendered), header=()) for rendered in (a, b)]
         changed = (
             failure_text(*files) or "only content that is not in snapshots, such as a Volatile"
@@ -234,11 +236,11 @@ def _check_address(name: str, address: object) -> None:
 
 @public_api
 def _texts(name: str, argument: str | Iterable[str]) -> list[str]:
-    several = [argument] if isinstance(argument, str) else argument
+    elements = [argument] if isinstance(argument, str) else argument
     fix = "give a text, or several in a list"
-    is_many = isinstance(several, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
+    is_many = isinstance(elements, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
     _require(is_many, f"{name} is {argument!r}", fix)
-    texts = list(several)
+    texts = list(elements)
     for text in texts:
         is_text = isinstance(text, str)  # pyright: ignore[reportUnnecessaryIsInstance]
         _require(is_text, f"{name} is {text!r}", fix)
@@ -270,14 +272,15 @@ def _spans_of(rendered: Rendered, address: str) -> list[Span]:
     spans = rendered.spans()
     matches = [span for span in spans if _is_at(span, address)]
     if not matches:
-        known = dict.fromkeys(span.address for span in spans)
-        gone = [
+        addresses = dict.fromkeys(span.address for span in spans)
+        dropped_lines = [
             f"\n  dropped: {dropped.what}, {dropped.why}: {dropped.source}"
             for dropped in rendered.dropped
         ]
-        others = nearest(address, known) if known else "it is empty"
+        advice = nearest(address, addresses) if addresses else "it is empty"
         raise AssertionError(
-            f"the prompt has no section or turn {address!r}: {others}" + "".join(gone[:LARGEST])
+            f"the prompt has no section or turn {address!r}: {advice}"
+            + "".join(dropped_lines[:LARGEST])
         )
     return matches
 
@@ -292,7 +295,7 @@ def _text(spans: Sequence[Span]) -> str:
     return "\n\n".join("".join(span.text for span in block) for _, block in blocks)
 
 
-def _shown(spans: Sequence[Span]) -> str:
+def _quoted_lines(spans: Sequence[Span]) -> str:
     lines = "".join(f"\n  | {line}" for line in visible(_text(spans)).split("\n"))
     return f"  {_line(spans)}:{lines}"
 
@@ -306,7 +309,7 @@ def _quoted(text: str) -> str:
     return f"'{on_one_line(text)}'" if "'" not in text else repr(text)
 
 
-def _sent(rendered: Rendered, *, for_target: bool) -> object:
+def _compared_content(rendered: Rendered, *, for_target: bool) -> object:
     """Return what is sent: the payload, or without a common target the messages and tools."""
     if for_target:
         with suppress(PendingToolCalls):

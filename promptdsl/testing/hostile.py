@@ -82,7 +82,7 @@ class InjectionProblem:
     """What a hostile text does, and what is sent; ``span`` is the location, if it is known."""
 
     what: str
-    sent: str
+    wire_text: str
     span: Span | Origin | None = None
     provider: str | None = None
     location: tuple[str, str] | None = None
@@ -93,7 +93,7 @@ class InjectionProblem:
         lines = [f"the argument {argument!r} is not safe: a {hostile} {self.what}"]
         if self.provider:
             lines.append(f"  for: {self.provider}")
-        lines.append(f"  sent: {self.sent}")
+        lines.append(f"  sent: {self.wire_text}")
         if self.span is not None:
             kind = self.span.kind if isinstance(self.span, Span) else ""
             name, advice = self.location or KINDS[kind]
@@ -162,26 +162,26 @@ class InjectionLocation:
     end: str
     names: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
-    bare: bool = False
+    is_markdown: bool = False
     code: str = ""
     prefix: str = ""
-    strict: bool = False
-    spoken: bool = False
-    kept: bool = False
+    has_no_brackets: bool = False
+    is_verbatim: bool = False
+    keeps_argument: bool = False
 
     @cached_property
-    def around(self) -> tuple[str, str]:
+    def adjacent_lines(self) -> tuple[str, str]:
         """The two lines before, and the two after it."""
         return "".join(self.start.splitlines(True)[-2:]), "".join(self.end.splitlines(True)[:2])
 
     @cached_property
-    def begun(self) -> str:
+    def open_tag(self) -> str:
         """The end of the text before it, from a ``<`` that is not closed; ``""`` without one."""
         bracket = self.start.rfind("<")
         return self.start[bracket:] if bracket > self.start.rfind(">") else ""
 
     @property
-    def calm(self) -> str:
+    def harmless_piece(self) -> str:
         """The text for the harmless word, which an author may have written twice."""
         return self.text[len(self.before) : len(self.text) - len(self.after)]
 
@@ -189,24 +189,31 @@ class InjectionLocation:
         """Return how a text breaks a promise, or ``None``; ``hostile`` is the original text."""
         lines = self.unindented(piece)
         guarded = guard(piece + self.after, self.names, self.literals) if self.names else piece
-        if not (self.strict or guarded.startswith(piece)):
+        if not (self.has_no_brackets or guarded.startswith(piece)):
             return "forges a tag or delimiter of the prompt"
-        if not self.strict and self._completes(piece) > self._completes(self.calm):
+        if not self.has_no_brackets and self._completes(piece) > self._completes(
+            self.harmless_piece
+        ):
             return "completes a tag of the prompt"
-        if self.spoken:
-            changed = self.kept and piece != valid_unicode(self.calm.replace(WORD, hostile))[0]
+        if self.is_verbatim:
+            changed = (
+                self.keeps_argument
+                and piece != valid_unicode(self.harmless_piece.replace(WORD, hostile))[0]
+            )
             return "is not sent as it is" if changed and not self.names else None
-        if self.strict and ("<" in lines or ">" in lines):
+        if self.has_no_brackets and ("<" in lines or ">" in lines):
             return "writes a tag"
-        before, after = self.around
-        if self.bare and skeleton(before + piece + after) != skeleton(before + self.calm + after):
+        before, after = self.adjacent_lines
+        if self.is_markdown and skeleton(before + piece + after) != skeleton(
+            before + self.harmless_piece + after
+        ):
             return "begins a heading, a rule or a code fence"
-        if self.code and self._fences(piece + after) != self._fences(self.calm + after):
+        if self.code and self._fences(piece + after) != self._fences(self.harmless_piece + after):
             return ENDS_CODE
         # Two lone surrogates together are a character in JSON.
         paired = hostile.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-        wanted = {self.calm.replace(WORD, text) for text in (hostile, paired)}
-        if self.kept and wanted.isdisjoint(readings(lines)):
+        expected_readings = {self.harmless_piece.replace(WORD, text) for text in (hostile, paired)}
+        if self.keeps_argument and expected_readings.isdisjoint(readings(lines)):
             return "does not come back from decode()"
         return None
 
@@ -216,11 +223,11 @@ class InjectionLocation:
 
     def _completes(self, piece: str) -> bool:
         """Return whether a text makes a tag of an open ``<`` of the author."""
-        if not self.begun:
+        if not self.open_tag:
             return False
-        authored = written_tags(f"{self.begun}>")  # a tag of the author is not changed
+        authored = written_tags(f"{self.open_tag}>")  # a tag of the author is not changed
         names = self.names.difference(*authored)
-        return not guard(self.begun + piece, names, self.literals).startswith(self.begun)
+        return not guard(self.open_tag + piece, names, self.literals).startswith(self.open_tag)
 
     def unindented(self, piece: str) -> str:
         """Return a text without ``prefix`` in its further lines; blank lines may lack it."""
@@ -348,28 +355,28 @@ class DataDifference(NamedTuple):
 
 
 def data_problem(
-    calm: Rendered, spans: Sequence[Span], rendered: Rendered, hostile: str
+    harmless: Rendered, spans: Sequence[Span], rendered: Rendered, hostile: str
 ) -> InjectionProblem | None:
     """Return the problem of a text in tools, in the output schema or in calls."""
-    for change in differences(_data_of(calm), _data_of(rendered)):
-        broken = _promise_broken_by(change, calm, hostile)
+    for change in differences(_data_of(harmless), _data_of(rendered)):
+        broken = _promise_broken_by(change, harmless, hostile)
         if broken:
-            definitions = _definitions_of(calm)
-            contents = [message.content for message in calm.messages]
+            definitions = _definitions_of(harmless)
+            contents = [message.content for message in harmless.messages]
             calls = [
                 span for span in spans if contents[span.message][span.block].type == "tool_use"
             ]
             tools = [Origin(definition.name, definition.source) for definition in definitions]
-            number = int([*change.path, -1][0])
-            kind = CALL if number >= len(definitions) else DEFINITION
-            origin = [*tools, *calls, None][number]
+            index = int([*change.path, -1][0])
+            kind = CALL if index >= len(definitions) else DEFINITION
+            origin = [*tools, *calls, None][index]
             return InjectionProblem(broken, str(change), origin, location=kind)
     return None
 
 
-def _promise_broken_by(change: DataDifference, calm: Rendered, hostile: str) -> str | None:
+def _promise_broken_by(change: DataDifference, harmless: Rendered, hostile: str) -> str | None:
     """Return how a difference in data breaks a promise, or ``None``."""
-    location = _location_in(str(change.before), calm)
+    location = _location_in(str(change.before), harmless)
     if change.is_text and WORD in location.text:
         piece = between(str(change.after), location.before, location.after)
         if piece is not None and not change.is_instruction:
@@ -379,13 +386,13 @@ def _promise_broken_by(change: DataDifference, calm: Rendered, hostile: str) -> 
     return "changes more than its own text"
 
 
-def _location_in(text: str, calm: Rendered) -> InjectionLocation:
+def _location_in(text: str, harmless: Rendered) -> InjectionLocation:
     """Return the location of the argument in a text that is read as an instruction."""
     before, after = around_word(text)
-    names = calm.config.tags | paired_tags(before + after)
-    literals = frozenset(calm.config.literals)
-    bare = not is_enclosed(before, after, literals)
-    return InjectionLocation(text, before, after, before, after, names, literals, bare)
+    names = harmless.config.tags | paired_tags(before + after)
+    literals = frozenset(harmless.config.literals)
+    is_markdown = not is_enclosed(before, after, literals)
+    return InjectionLocation(text, before, after, before, after, names, literals, is_markdown)
 
 
 def _definitions_of(rendered: Rendered) -> list[ToolDefinition | OutputSchema]:
@@ -414,17 +421,17 @@ def differences(before: object, after: object, *path: str | int) -> Iterator[Dat
     if path[-1:] == ("arguments",) and isinstance(before, str) and isinstance(after, str):
         before, after = _read(before), _read(after)
     if is_mapping(before) and is_mapping(after):
-        items, others = _compared(before), _compared(after)
-        pairs = [*zip(items, others, strict=False)]
+        old_items, new_items = _compared(before), _compared(after)
+        pairs = [*zip(old_items, new_items, strict=False)]
         may_be_value = not INPUT.isdisjoint(path)
         alike = [a == b or (may_be_value and WORD in a) for (a, _), (b, _) in pairs]
-        if len(items) == len(others) and all(alike):
-            for (key, value), (_, other) in pairs:
-                yield from differences(value, other, *path, key)
+        if len(old_items) == len(new_items) and all(alike):
+            for (key, old), (_, new) in pairs:
+                yield from differences(old, new, *path, key)
             return
     elif is_list(before) and is_list(after) and len(before) == len(after):
-        for index, (value, other) in enumerate(zip(before, after, strict=True)):
-            yield from differences(value, other, *path, index)
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from differences(old, new, *path, index)
         return
     yield DataDifference(path, before, after)
 

@@ -35,13 +35,13 @@ class NotedPrompt:
     model: str = ""
     before: str = ""
     after: str = ""
-    was: str = ""
+    old_name: str = ""
     problem: str = ""
 
     def comparison(self) -> PromptComparison:
         """Return the prompt for the report; its changes are computed here."""
         changes = diff(parse(self.before), parse(self.after)) if self.after else None
-        about = {"was": self.was, "problem": self.problem, "model": self.model}
+        about = {"was": self.old_name, "problem": self.problem, "model": self.model}
         return PromptComparison(self.name, self.status, changes, **about)
 
 
@@ -75,7 +75,7 @@ class RunReport:
             prompt, before = self._compared(path, file, serialise(now), base)
             if prompt.status == "added":
                 for orphan in orphans(path, serialise(now))[:1]:
-                    prompt = attrs.evolve(prompt, status="renamed", was=self._name(orphan))
+                    prompt = attrs.evolve(prompt, status="renamed", old_name=self._name(orphan))
             noted.append(prompt)
             base = base or (before or file, file)
 
@@ -156,7 +156,7 @@ class RunReport:
                 self._prompts[prompt.name] = prompt
 
     def _write(self, session: pytest.Session) -> None:
-        renamed = {prompt.was for prompt in self._prompts.values()}
+        renamed = {prompt.old_name for prompt in self._prompts.values()}
         names = sorted(self._prompts.keys() - renamed)
         report = DiffReport(tuple(self._prompts[name].comparison() for name in names))
         try:

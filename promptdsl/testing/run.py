@@ -44,11 +44,11 @@ def name_of(nodeid: str, name: str) -> str:
     return ".".join([*classes, name])
 
 
-def stem_of(test: str, *, alone: bool = True) -> str:
+def stem_of(test: str, *, is_unique: bool = True) -> str:
     """Return the beginning of the files of a test: its name, or a part of it and a short hash.
 
     There is a hash if a character was replaced, or the name is too long or reserved on Windows. A
-    test that is not ``alone`` also gets one: another name differs from its name only in case.
+    test that is not ``is_unique`` also gets one: another name differs from its name only in case.
 
     >>> stem_of("TestRefund.test_plan[free]")
     'TestRefund.test_plan[free]'
@@ -56,7 +56,7 @@ def stem_of(test: str, *, alone: bool = True) -> str:
     'test_model[openai-gpt-5]-ce18db3f'
     """
     reserved = _RESERVED.match(test)
-    if alone and not reserved and len(test) <= LONGEST and _PLAIN_TEST.fullmatch(test):
+    if is_unique and not reserved and len(test) <= LONGEST and _PLAIN_TEST.fullmatch(test):
         return test
     head, bracket, params = test.partition("[")
     inner = _ODD.sub("-", params[:-1]).strip("-")
@@ -134,12 +134,12 @@ def payload_text(
     """
     texts = ShownTexts(scrubbers)
     masked = rendered.masked(texts.volatile)
-    value = _Payload(texts, matcher).value(masked._payload(), ())
+    value = _PayloadCopier(texts, matcher).value(masked._payload(), ())
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return f"{text}\n".encode("utf-8", "backslashreplace").decode()
 
 
-class _Payload:
+class _PayloadCopier:
     """Copies the values of a payload, with placeholders for those that are scrubbed."""
 
     def __init__(self, texts: ShownTexts, matcher: Matcher | None) -> None:
@@ -185,9 +185,9 @@ class _Payload:
         return "".join(pieces)
 
 
-def _is_scrubbed(text: str, around: str, key: str) -> bool:
+def _is_scrubbed(text: str, parent_key: str, key: str) -> bool:
     """Return whether a string may differ between runs, by its key and the key around it."""
-    if key in FILES or (around, key) == ("document", "name"):
+    if key in FILES or (parent_key, key) == ("document", "name"):
         return text[:5].lower() != "data:"
     return key in TEXTS or key in IDS or key in DATA
 
@@ -252,9 +252,9 @@ def models_of(test: pytest.Item) -> tuple[PromptModel, ...]:
         if node is marks[0][0]:
             models += _models_of(mark.args, mark.kwargs, at)
     names = [model.name for model in models]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        problem = f"{MARK} names {twice!r} twice"
+    repeated_name = next((name for name in names if names.count(name) > 1), None)
+    if repeated_name is not None:
+        problem = f"{MARK} names {repeated_name!r} twice"
         raise OptionError(problem, fix="name each model once, with one budget", at=(at,))
     return tuple(models)
 
@@ -297,14 +297,14 @@ class PromptRun:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._tests: dict[Path, dict[str, str]] = {}
-        self._not_alone: set[str] = set()
+        self._ambiguous: set[str] = set()
         self._collected: set[Path] = set()
         self._not_collected: set[Path] = set()
         self._folders: set[Path] = set()
         self._passed: set[str] = set()
         self._failed: set[str] = set()
         self._at_end = False
-        self.written: dict[str, tuple[str, object, bytes]] = {}
+        self.contents_by_file: dict[str, tuple[str, object, bytes]] = {}
         self.changed: dict[object, str] = {}
         """The file of the first prompt that has changed so, by its changes."""
 
@@ -313,7 +313,7 @@ class PromptRun:
     ) -> None:
         """Note the tests and classes of a file, or those of a class."""
         counts = Counter(node.name.casefold() for node in nodes)
-        self._not_alone |= {node.nodeid for node in nodes if counts[node.name.casefold()] > 1}
+        self._ambiguous |= {node.nodeid for node in nodes if counts[node.name.casefold()] > 1}
         tests = self._tests.setdefault(folder_of(collector), {})
         tests.update(
             {self.stem(node): node.nodeid for node in nodes if isinstance(node, pytest.Item)}
@@ -321,8 +321,8 @@ class PromptRun:
 
     def collected_folder(self, folder: pytest.Directory) -> None:
         """Note a folder that is collected completely; tests in it may have been deleted."""
-        named = any(folder.session.isinitpath(node.path) for node in folder.listchain())
-        if named and not getattr(self._config.option, "lf", False):
+        is_requested = any(folder.session.isinitpath(node.path) for node in folder.listchain())
+        if is_requested and not getattr(self._config.option, "lf", False):
             self._folders.add(folder.path)
 
     def not_collected(self, collector: pytest.Collector) -> None:
@@ -343,8 +343,8 @@ class PromptRun:
 
     def stem(self, item: pytest.Item) -> str:
         """Return the beginning of the file names of a test."""
-        alone = self._not_alone.isdisjoint(node.nodeid for node in item.listchain())
-        return stem_of(name_of(item.nodeid, item.name), alone=alone)
+        is_unique = self._ambiguous.isdisjoint(node.nodeid for node in item.listchain())
+        return stem_of(name_of(item.nodeid, item.name), is_unique=is_unique)
 
     def is_orphan(self, path: Path) -> bool:
         """Return whether a snapshot has no test, and all tests of its test file are known."""

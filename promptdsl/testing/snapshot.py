@@ -168,7 +168,7 @@ def _folder_of(test_file: str, name: str | Path) -> str:
 def _stems_of(nodeid: str, name: str) -> tuple[str, str]:
     """Return both possible beginnings of the files of a test: with and without a hash."""
     test = name_of(nodeid, name)
-    return stem_of(test), stem_of(test, alone=False)
+    return stem_of(test), stem_of(test, is_unique=False)
 
 
 # The files of one test, and the fixture.
@@ -208,25 +208,29 @@ class SnapshotFiles:
         self._refuse_another(path, content)
         with suppress(OSError):  # there is no file yet; syrupy raises any other error
             if newer_version(lines_of(path.read_bytes())):
-                problem = f"{self.shown(path)} was written by a newer promptdsl, and would be lost"
+                problem = (
+                    f"{self.path_text(path)} was written by a newer promptdsl, and would be lost"
+                )
                 fix = "install that version, or delete the file"
                 raise SnapshotFormatError(problem, fix=fix, at=(author(),))
         if assertion(name=suffix or 0) == content:
             return None
-        (result,) = assertion.executions.values()
-        if isinstance(result.exception, OSError):
-            problem = f"{self.shown(path)} cannot be read or written: {result.exception.strerror}"
+        (execution,) = assertion.executions.values()
+        if isinstance(execution.exception, OSError):
+            problem = (
+                f"{self.path_text(path)} cannot be read or written: {execution.exception.strerror}"
+            )
             raise PromptError(problem, fix="check it and its folder", at=(author(),)) from None
-        if result.exception is not None:
-            raise result.exception
-        stored = result.recalled_data
+        if execution.exception is not None:
+            raise execution.exception
+        stored = execution.recalled_data
         return Mismatch(path, text, None if stored is None else lines_of(stored))
 
     def _path(self, extension: type[PromptExtension], suffix: str) -> Path:
         location = self._syrupy.test_location
         return Path(extension.get_location(test_location=location, index=suffix or 0))
 
-    def shown(self, path: Path) -> str:
+    def path_text(self, path: Path) -> str:
         """Return a path as messages show it, relative to the root of the project."""
         return path_from(self._root, path)
 
@@ -252,9 +256,9 @@ class SnapshotFiles:
 
     def _missing(self, missing: "Sequence[Mismatch]") -> str:
         """Return the names of missing files, and advice for those whose test was renamed."""
-        lines = [f"there is no snapshot yet: {self.shown(missing[0].path)}"]
+        lines = [f"there is no snapshot yet: {self.path_text(missing[0].path)}"]
         if missing[1:]:
-            paths = [f"  {self.shown(mismatch.path)}" for mismatch in missing]
+            paths = [f"  {self.path_text(mismatch.path)}" for mismatch in missing]
             lines = ["there are no snapshots yet:", *paths]
         lines += [move for mismatch in missing for move in self._moves(mismatch)]
         return "\n".join(lines)
@@ -262,16 +266,16 @@ class SnapshotFiles:
     def _changed(self, mismatch: "Mismatch") -> str:
         """Return the changes of a file."""
         what = "payload" if mismatch.path.suffix == ".json" else "prompt"
-        path = self.shown(mismatch.path)
+        path = self.path_text(mismatch.path)
         return f"the {what} differs from {path}\n\n{mismatch.changes.strip()}"
 
     def _moves(self, missing: "Mismatch") -> list[str]:
         """Return the advice for a file that has another name because its test was renamed."""
-        path = shlex.quote(self.shown(missing.path))
+        path = shlex.quote(self.path_text(missing.path))
         return [
             f"  {orphan} has this content and no test any more - if its test was renamed: "
             f"git mv {shlex.quote(orphan)} {path}"
-            for orphan in map(self.shown, self.orphans(missing.path, missing.text))
+            for orphan in map(self.path_text, self.orphans(missing.path, missing.text))
         ]
 
     def changed_alike(self, path: Path, before: PromptFile, after: PromptFile) -> str | None:
@@ -283,8 +287,8 @@ class SnapshotFiles:
         if self.test.get_closest_marker("xfail"):
             return None
         keys = tuple(map(key_of, primary_changes(changes(before, after))))
-        first = self._run.changed.setdefault(keys, self.shown(path))
-        return None if first == self.shown(path) or not keys else first
+        first = self._run.changed.setdefault(keys, self.path_text(path))
+        return None if first == self.path_text(path) or not keys else first
 
     def orphans(self, path: Path, text: str) -> list[Path]:
         """Return the files without a test that have this text: its test was renamed."""
@@ -299,17 +303,17 @@ class SnapshotFiles:
 
     def _refuse_another(self, path: Path, content: bytes) -> None:
         """Raise an error if this run had another prompt for the same file."""
-        written = self._run.written
+        contents = self._run.contents_by_file
         key = str(path).casefold()
-        test, files, before = written.setdefault(key, (self.test.nodeid, self, content))
+        test, files, before = contents.setdefault(key, (self.test.nodeid, self, content))
         if is_same_snapshot(lines_of(before), lines_of(content)):
             return
         if test == self.test.nodeid and files is not self:  # the test runs again
-            written[key] = (test, self, content)
+            contents[key] = (test, self, content)
             return
-        here = "this test" if test == self.test.nodeid else test
+        owner = "this test" if test == self.test.nodeid else test
         raise AssertionError(
-            f"{self.shown(path)} is already the file of another prompt, from {here}\n"
+            f"{self.path_text(path)} is already the file of another prompt, from {owner}\n"
             "  give each prompt a name of its own: prompt_snapshot(..., name=...); "
             "in each(), the name of its inputs"
         )
@@ -437,10 +441,10 @@ class PromptSnapshot:
         """
         for prompts in compared:
             self._files.note(prompts)
-        everything = [prompt for prompts in compared for prompt in prompts]
+        all_prompts = [prompt for prompts in compared for prompt in prompts]
         if self._files.test.config.option.prompt_check:
-            assert_checked(*(prompt.rendered for prompt in everything))
-        mismatches = [*filter(None, (prompt.mismatch() for prompt in everything))]
+            assert_checked(*(prompt.rendered for prompt in all_prompts))
+        mismatches = [*filter(None, (prompt.mismatch() for prompt in all_prompts))]
         if mismatches:
             raise AssertionError(self._files.message(mismatches))
 
@@ -548,7 +552,9 @@ def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
         raise ContentError(error.what, fix=fix, at=error.at) from None
 
 
-def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str, object]) -> None:
+def _refuse_other(
+    prompt: object, arguments: Sequence[object], unknown: Mapping[str, object]
+) -> None:
     """Raise an error for data that was made from a prompt, and for an unknown option."""
     if isinstance(prompt, str | bytes | Mapping | list | tuple):
         kind = type(prompt).__name__  # pyright: ignore[reportUnknownArgumentType]
@@ -557,11 +563,11 @@ def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str
         if isinstance(prompt, str):
             fix = "pass the prompt itself; for a single text write User(text)"
         raise ContentError(problem, fix=fix, at=(author(),))
-    if others:
-        problem = f"prompt_snapshot() takes one prompt, but got {1 + len(others)} arguments"
+    if arguments:
+        problem = f"prompt_snapshot() takes one prompt, but got {1 + len(arguments)} arguments"
         fix = "call it for each prompt: prompt_snapshot(prompt, name='first')"
-        if isinstance(others[0], str):
-            problem, fix = "prompt_snapshot() takes no model", _for_model(others[0])
+        if isinstance(arguments[0], str):
+            problem, fix = "prompt_snapshot() takes no model", _for_model(arguments[0])
         raise OptionError(problem, fix=fix, at=(author(),))
     if "models" in unknown:
         problem = "prompt_snapshot() takes no 'models'"
@@ -575,8 +581,8 @@ def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str
 
 def _for_model(model: str) -> str:
     """Return the advice for a call of the fixture with a model."""
-    mark = f"write @pytest.mark.prompt_models({model!r})"
-    return f"{mark}, or prompt_snapshot(render(prompt, model={model!r}))"
+    advice = f"write @pytest.mark.prompt_models({model!r})"
+    return f"{advice}, or prompt_snapshot(render(prompt, model={model!r}))"
 
 
 def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
