@@ -25,10 +25,10 @@ from promptdsl.foundation.errors import counted, nearest, with_article
 from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import on_one_line, visible
 
-# Assertions on rendered prompts: a failure shows the text, and the line that wrote it.
+# The assertions: each raises an ``AssertionError`` if a rendered prompt is not as expected.
 
 LARGEST = 5
-"""The most sections, or losses, that a failure lists."""
+"""The maximum number of sections, or of dropped parts, that a failure lists."""
 KINDS = ("content", "role", "hint")
 
 
@@ -36,9 +36,9 @@ KINDS = ("content", "role", "hint")
 def assert_fits(rendered: Rendered, tokens: int) -> None:
     """Fail if a prompt has more tokens than this; the failure lists its largest sections.
 
-    Tokens are counted as in ``rendered.tokens``, for the model of the prompt. As all assertions, it
-    raises :class:`ContentError` for anything that is not the result of :func:`render`.
-
+    Tokens are counted as in ``rendered.tokens``, for the model of the prompt. Like all these
+    assertions, it raises :class:`ContentError` for anything but the result of :func:`render`, and
+    :class:`OptionError` for a wrong option.
     >>> from promptdsl import System, Timeline, User, render
     >>> from promptdsl.testing import assert_fits
     >>> rendered = render(Timeline(System("Be brief."), User("Hi.")), model="gpt-5")
@@ -65,8 +65,9 @@ def assert_section(
 ) -> None:
     """Fail if a prompt has no section or turn with this address, such as ``rules/tone``.
 
-    ``contains`` is a text of the section, or several, as they are sent, with values encoded.
-    ``before`` is the address of a section or turn that comes later.
+    ``contains`` is a text that the section must have, or several texts. They are compared with what
+    is sent, in which values are encoded. ``before`` is the address of a section or turn that must
+    come later.
 
     >>> from promptdsl import Section, System, Value, render
     >>> from promptdsl.testing import assert_section
@@ -91,7 +92,7 @@ def assert_section(
                     (span for span in spans if expected_text in decode(span.text)), None
                 )
                 encoded = f": {_quoted(value_span.text)}" if value_span else ""
-                advice = f"\n  it is there as a value, which is sent encoded{encoded}"
+                advice = f"\n  it has this text in a value, and values are sent encoded{encoded}"
             problem = f"{address!r} does not contain {_quoted(expected_text)}{advice}"
             raise AssertionError(f"{problem}\n{_quoted_lines(spans)}")
     if before is not None:
@@ -123,8 +124,8 @@ def assert_no_section(rendered: Rendered, address: str) -> None:
 def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "role")) -> None:
     """Fail if the model does not accept some content; the failure lists each loss with its line.
 
-    ``kinds`` are ``content``, ``role`` and ``hint``, as in :class:`Loss`. Raises
-    :class:`OptionError` for another kind.
+    ``kinds`` are the kinds of losses that fail: ``content``, ``role`` or ``hint``, as in
+    :class:`Loss`. Raises :class:`OptionError` for any other kind.
 
     >>> from promptdsl import User, render
     >>> from promptdsl.testing import assert_no_losses
@@ -149,11 +150,12 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
 
 @public_api
 def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float = 1.0) -> None:
-    """Fail if too little of an earlier prompt can be read from the cache for a later one.
+    """Fail if a later prompt begins with too few tokens of an earlier prompt.
 
-    ``min_share`` is the smallest share of the earlier tokens with which the later prompt must
-    begin, from 0 to 1. With 1 the later prompt must continue the earlier one. Raises
-    :class:`TargetError` for two different models, which share no cache.
+    A provider can read only this beginning from its cache. ``min_share`` is the smallest allowed
+    share of the earlier prompt's tokens, from 0 to 1. With 1, the later prompt must begin with the
+    complete earlier prompt. Raises :class:`TargetError` for two different models: they share no
+    cache.
 
     >>> from promptdsl import Assistant, System, Timeline, User, render
     >>> from promptdsl.testing import assert_prefix_stable
@@ -172,8 +174,8 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
     if report.extends or share >= min_share:
         return
     raise AssertionError(
-        f"{report.shared:,} of {report.before:,} tokens of the earlier prompt are shared "
-        f"({share:.1%}), but at least {min_share:.0%} must be\n"
+        f"the later prompt begins with only {report.shared:,} of {report.before:,} tokens of the "
+        f"earlier prompt ({share:.1%}), not with at least {min_share:.0%}\n"
         f"  the shared prefix ends where {report.first}\n"
         f"  {report.behind:,} of {report.after:,} tokens of the later prompt come after it"
     )
@@ -181,10 +183,10 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
 
 @public_api
 def assert_same_prompt(a: Rendered, b: Rendered) -> None:
-    r"""Fail if two prompts do not send the same; the failure shows all changes.
+    r"""Fail if two prompts do not send the same; the failure shows all differences.
 
-    It compares messages, tools and the output schema, and the payloads if both prompts are for the
-    same provider. It does not compare source lines, ids and metadata.
+    If both prompts are for the same provider, their payloads are compared; else their messages,
+    tools, tool choice and output schema. Source lines, ids of messages and metadata may differ.
 
     >>> from promptdsl import Section, System, render
     >>> from promptdsl.testing import assert_same_prompt
@@ -197,14 +199,14 @@ def assert_same_prompt(a: Rendered, b: Rendered) -> None:
     if _compared_content(a, for_target=is_target) != _compared_content(b, for_target=is_target):
         files = [attrs.evolve(prompt_file(rendered), header=()) for rendered in (a, b)]
         changed = (
-            failure_text(*files) or "only content that is not in snapshots, such as a Volatile"
+            failure_text(*files) or "only content that snapshots leave out, such as a Volatile"
         )
         raise AssertionError(f"{_first_lines(a, b)}{changed}")
 
 
 @public_api
 def _check(assertion: str, *prompts: object) -> None:
-    """Raise an error if an argument is not rendered: its tokens depend on the model."""
+    """Raise :class:`ContentError` if an argument is not rendered: its tokens depend on a model."""
     for rendered in prompts:
         if not isinstance(rendered, Rendered):
             raise ContentError(
@@ -215,7 +217,7 @@ def _check(assertion: str, *prompts: object) -> None:
 
 
 def kind_of(argument: object) -> str:
-    """Return the kind of a wrong argument in the words of authors."""
+    """Return the type of a wrong argument, in the words of authors."""
     name = type(argument).__name__
     return {"RootNode": "a Timeline", "TurnNode": "a turn"}.get(name, with_article(name))
 
@@ -228,7 +230,7 @@ def _require(is_right: bool, what: str, fix: str) -> None:
 
 @public_api
 def _check_address(name: str, address: object) -> None:
-    """Raise an error for a wrong address: no section has it, so the assertion would be empty."""
+    """Raise :class:`OptionError` for a wrong address: no section can have it."""
     is_address = isinstance(address, str) and bool(address) and not address.endswith("/")
     fix = "give the address of a section or turn, such as 'rules/tone' or 'user[0]'"
     _require(is_address, f"{name} is {address!r}", fix)
@@ -248,7 +250,7 @@ def _texts(name: str, argument: str | Iterable[str]) -> list[str]:
 
 
 def _largest(rendered: Rendered) -> Iterator[str]:
-    """Yield the tokens of the largest sections and turns, each with the line that wrote it."""
+    """Yield the tokens of the largest sections and turns, each with its source line."""
     tokens: Counter[str] = Counter({"tools": rendered.tokens.tools})
     lines: dict[str, Source | None] = {}
     for span, count in zip(rendered.spans(), rendered.tokens.spans, strict=True):
@@ -259,7 +261,7 @@ def _largest(rendered: Rendered) -> Iterator[str]:
         line = lines.get(address)
         yield f"  {count:,} {address}" + (f": {line}" if line else "")
     rest = rendered.tokens.total - sum(count for _, count in largest)
-    yield f"  {rest:,} in other parts and in frames"
+    yield f"  {rest:,} in other parts, and around the parts"
 
 
 def _is_at(span: Span, address: str) -> bool:
@@ -267,7 +269,7 @@ def _is_at(span: Span, address: str) -> bool:
 
 
 def _spans_of(rendered: Rendered, address: str) -> list[Span]:
-    """Return the spans of a section and of the sections in it; fail if there are none."""
+    """Return the spans of a section or turn, and of the sections in it; fail if there are none."""
     __tracebackhide__ = True
     spans = rendered.spans()
     matches = [span for span in spans if _is_at(span, address)]
@@ -277,7 +279,7 @@ def _spans_of(rendered: Rendered, address: str) -> list[Span]:
             f"\n  dropped: {dropped.what}, {dropped.why}: {dropped.source}"
             for dropped in rendered.dropped
         ]
-        advice = nearest(address, addresses) if addresses else "it is empty"
+        advice = nearest(address, addresses) if addresses else "the prompt is empty"
         raise AssertionError(
             f"the prompt has no section or turn {address!r}: {advice}"
             + "".join(dropped_lines[:LARGEST])
@@ -290,7 +292,7 @@ def _location(span: Span) -> tuple[int, int, int, int]:
 
 
 def _text(spans: Sequence[Span]) -> str:
-    """Return the text of spans, with a blank line between blocks."""
+    """Return the text of spans, with an empty line between blocks."""
     blocks = groupby(spans, key=lambda span: (span.message, span.block, span.inner))
     return "\n\n".join("".join(span.text for span in block) for _, block in blocks)
 
@@ -301,7 +303,7 @@ def _quoted_lines(spans: Sequence[Span]) -> str:
 
 
 def _line(spans: Sequence[Span]) -> Source | str:
-    """Return the line that wrote a section: that of its first span with a line."""
+    """Return the source line of a section: that of the first span that has one."""
     return next((span.source for span in spans if span.source), "an unknown line")
 
 
@@ -310,7 +312,7 @@ def _quoted(text: str) -> str:
 
 
 def _compared_content(rendered: Rendered, *, for_target: bool) -> object:
-    """Return what is sent: the payload, or without a common target the messages and tools."""
+    """Return what is compared: with ``for_target`` the payload, else messages, tools and output."""
     if for_target:
         with suppress(PendingToolCalls):
             return rendered._payload()
@@ -319,7 +321,7 @@ def _compared_content(rendered: Rendered, *, for_target: bool) -> object:
 
 
 def _first_lines(a: Rendered, b: Rendered) -> str:
-    """Return the lines that wrote the first difference of two prompts, or ``""``."""
+    """Return the source lines of the first different text of two prompts; ``""`` without one."""
     for index in range(max(len(a.messages), len(b.messages))):
         texts = [_text(_of_message(rendered, index)) for rendered in (a, b)]
         if texts[0] != texts[1]:
@@ -335,7 +337,7 @@ def _of_message(rendered: Rendered, index: int) -> list[Span]:
 
 
 def _written_at(rendered: Rendered, index: int, offset: int) -> str:
-    """Return the address and the line of a character in a message, at most of the last one."""
+    """Return the address and the source line of a character in a message, or of its last one."""
     last, position, block = None, 0, 0
     for last in _of_message(rendered, index):
         position += len(last.text) + 2 * (last.block > block)  # a blank line is between blocks
@@ -354,9 +356,9 @@ def assert_checked(
     """Fail if a rule of ``promptdsl check`` finds a problem in a prompt; the failure lists all.
 
     The settings are those of the nearest ``pyproject.toml``. ``select`` replaces the rules there,
-    ``ignore`` are further rules to leave out; both are ids or their beginnings. Raises
-    :class:`ContentError` for anything that is not the result of :func:`render`, and
-    :class:`ConfigError` for an unknown rule.
+    and ``ignore`` leaves out more rules; both are ids of rules, or beginnings of ids. Raises
+    :class:`ContentError` for anything but the result of :func:`render`, and :class:`ConfigError`
+    for an unknown rule.
 
     >>> from promptdsl import System, render
     >>> from promptdsl.testing import assert_checked

@@ -1,6 +1,7 @@
-"""Hostile texts, and where they are put: what must hold there, and what broke.
+"""Hostile texts, their locations in a prompt, what must stay true there, and what they broke.
 
-In this order: the corpus, the problem that a text causes, its location, and data of a prompt.
+In this order: the corpus, the problem that a text causes, its location in a text, and the data of a
+prompt. Read ``InjectionLocation`` first.
 """
 
 import csv
@@ -24,7 +25,7 @@ from promptdsl.foundation.unicode import valid_unicode
 # The corpus of hostile texts: strings that try to break out of the text around them.
 
 DATA = Path(__file__).with_name("hostile.json")
-"""The texts of the corpus by their kinds, in order."""
+"""The file with the texts of the corpus, by their kinds."""
 
 
 class HostileText(NamedTuple):
@@ -51,9 +52,10 @@ def shortened(text: str) -> str:
 
 
 def _corpus() -> Iterator[HostileText]:
-    """Yield the texts of the data file; some are written as pieces with counts.
+    """Yield the texts of the data file.
 
-    These are long texts, and two neighbouring surrogates, which JSON reads as one character.
+    A text in the file may be a list of pieces, each with its number of repetitions. Long texts are
+    written so, and two adjacent surrogates, which JSON would read as one character.
     """
     corpus: dict[str, list[Any]] = json.loads(DATA.read_text("utf-8"))  # Any: a text, or pieces
     for kind, texts in corpus.items():
@@ -79,14 +81,18 @@ look-alikes, marks of snapshots, long texts, and harmless texts for contrast.
 
 @attrs.frozen
 class InjectionProblem:
-    """What a hostile text does, and what is sent; ``span`` is the location, if it is known."""
+    """What a hostile text does.
+
+    ``wire_text`` is the text that is sent. ``span`` is what contains the hostile text, if that is
+    known. ``provider`` is the provider of the payload that changed.
+    """
 
     what: str
     wire_text: str
     span: Span | Origin | None = None
     provider: str | None = None
     location: tuple[str, str] | None = None
-    """The name of the location, and the advice, if they do not follow from the span's kind."""
+    """The name of the location, and the advice, if they do not follow from the kind of the span."""
 
     def failure(self, argument: str, hostile: HostileText) -> str:
         """Return the text of the failure."""
@@ -106,7 +112,7 @@ _AUTHOR = (
     "author text: an f-string, format(), trusted() or format_block",
     "write Value(...), Untrusted(...) or a t-string: these are encoded",
 )
-_VALUE = ("a value", "a value is encoded: does the prompt function change it after that?")
+_VALUE = ("a value", "values are encoded, so the prompt function may change it after that")
 KINDS = {
     "author": _AUTHOR,
     "section": _AUTHOR,
@@ -114,45 +120,46 @@ KINDS = {
     "volatile": _VALUE,
     "conversation": (
         "text of the conversation",
-        "it is sent as it is; with guard_conversation it forges no tag",
+        "it is sent unchanged; with guard_conversation it cannot forge a tag",
     ),
 }
-"""The name of each kind of span, and the advice."""
+"""The name and the advice for each kind of span."""
 
-IN_CODE = "write Code(Value(...)): its fence is longer than any in the value"
-OUTSIDE = ("another part", "does the prompt function write other parts for this text?")
+IN_CODE = "write Code(Value(...)): its code fence is longer than any fence in the value"
+OUTSIDE = ("another part", "the prompt function may write other parts for this text")
 TEMPLATE = (
     "the text of a template",
     "pass it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)",
 )
 DEFINITION = (
     "text of a tool or of the output schema",
-    "it is not encoded: keep it constant, and write what differs in a message",
+    "it is not encoded: keep it constant, and put what differs into a message",
 )
 CALL = (
     "the input of a call",
     "pass a mapping, not JSON text with the argument in it: ToolUse('find', {'q': q}, id)",
 )
-"""The constants above are the names of other locations, with the advice."""
+"""The constants above are the name and the advice for locations of other kinds."""
 
 
-# The location of an argument in a prompt: what is promised there, and which text breaks it.
+# The location of an argument in a prompt: what must stay true there, and which text breaks it.
 
 WORD = "40716253"
-"""A harmless text that no prompt contains, and that upper() and quote() do not change."""
+"""A harmless text that no prompt contains. ``upper()`` and ``quote()`` do not change it."""
 TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
 ENDS_CODE = "ends its code fence"
 
 
 @attrs.frozen
 class InjectionLocation:
-    """A text with the argument in it; ``before`` and ``after`` are the rest of the text.
+    """A text with the argument in it.
 
-    ``start`` and ``end`` are the texts before and after the argument in its complete block.
+    ``before`` and ``after`` are the rest of the text, ``start`` and ``end`` the rest of its block.
     ``names`` and ``literals`` are the tags and delimiters that the argument must not forge.
-    ``bare``: it is read as Markdown. ``code`` is the text before it in a code fence of the author.
-    ``prefix`` begins each of its lines after the first. ``strict``: it has no angle bracket.
-    ``spoken``: it is sent as it is. ``kept``: the function does not change its argument.
+    ``is_markdown``: the argument is read as Markdown. ``code`` is the text between the author's
+    code fence and the argument, if it is in one. ``prefix`` begins each line of the argument after
+    the first. ``has_no_brackets``: angle brackets are encoded there. ``is_verbatim``: the argument
+    is sent unencoded. ``keeps_argument``: the prompt function does not change the argument.
     """
 
     text: str
@@ -171,22 +178,25 @@ class InjectionLocation:
 
     @cached_property
     def adjacent_lines(self) -> tuple[str, str]:
-        """The two lines before, and the two after it."""
+        """The two lines before the argument, and the two lines after it."""
         return "".join(self.start.splitlines(True)[-2:]), "".join(self.end.splitlines(True)[:2])
 
     @cached_property
     def open_tag(self) -> str:
-        """The end of the text before it, from a ``<`` that is not closed; ``""`` without one."""
+        """The end of the text before the argument, from a ``<`` that is not closed; else ``""``."""
         bracket = self.start.rfind("<")
         return self.start[bracket:] if bracket > self.start.rfind(">") else ""
 
     @property
     def harmless_piece(self) -> str:
-        """The text for the harmless word, which an author may have written twice."""
+        """The text that the harmless word became; it has the word twice if the author wrote so."""
         return self.text[len(self.before) : len(self.text) - len(self.after)]
 
     def promise_broken_by(self, piece: str, hostile: str) -> str | None:
-        """Return how a text breaks a promise, or ``None``; ``hostile`` is the original text."""
+        """Return what is no longer true with a text in this location; ``None`` if all is well.
+
+        ``piece`` is what was sent for the ``hostile`` text.
+        """
         lines = self.unindented(piece)
         guarded = guard(piece + self.after, self.names, self.literals) if self.names else piece
         if not (self.has_no_brackets or guarded.startswith(piece)):
@@ -200,7 +210,7 @@ class InjectionLocation:
                 self.keeps_argument
                 and piece != valid_unicode(self.harmless_piece.replace(WORD, hostile))[0]
             )
-            return "is not sent as it is" if changed and not self.names else None
+            return "is not sent unchanged" if changed and not self.names else None
         if self.has_no_brackets and ("<" in lines or ">" in lines):
             return "writes a tag"
         before, after = self.adjacent_lines
@@ -210,7 +220,7 @@ class InjectionLocation:
             return "begins a heading, a rule or a code fence"
         if self.code and self._fences(piece + after) != self._fences(self.harmless_piece + after):
             return ENDS_CODE
-        # Two lone surrogates together are a character in JSON.
+        # In JSON, two adjacent surrogates are one character.
         paired = hostile.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
         expected_readings = {self.harmless_piece.replace(WORD, text) for text in (hostile, paired)}
         if self.keeps_argument and expected_readings.isdisjoint(readings(lines)):
@@ -218,32 +228,32 @@ class InjectionLocation:
         return None
 
     def _fences(self, text: str) -> list[str]:
-        """Return the code fences from the author's code fence on."""
+        """Return the code fences of a text after the author's code, and those before it."""
         return [fence for fence, _ in code_fences(self.code + text)]
 
     def _completes(self, piece: str) -> bool:
-        """Return whether a text makes a tag of an open ``<`` of the author."""
+        """Return whether a text completes an open ``<`` of the author to a tag."""
         if not self.open_tag:
             return False
-        authored = written_tags(f"{self.open_tag}>")  # a tag of the author is not changed
+        authored = written_tags(f"{self.open_tag}>")  # the author may write a tag
         names = self.names.difference(*authored)
         return not guard(self.open_tag + piece, names, self.literals).startswith(self.open_tag)
 
     def unindented(self, piece: str) -> str:
-        """Return a text without ``prefix`` in its further lines; blank lines may lack it."""
+        """Return a text without ``prefix`` in all lines but the first; empty lines may lack it."""
         indent = self.prefix.rstrip()
         rest = re.escape(self.prefix[len(indent) :])
         return re.sub(f"\n{re.escape(indent)}(?:{rest})?", "\n", piece) if self.prefix else piece
 
 
 def around_word(text: str) -> tuple[str, str]:
-    """Return the texts before the first harmless word, and after the last one."""
+    """Return the text before the first harmless word, and the text after the last one."""
     before, _, rest = text.partition(WORD)
     return before, rest.rpartition(WORD)[2]
 
 
 def between(text: str, before: str, after: str) -> str | None:
-    """Return the text between a beginning and an end; ``None`` if a text has others."""
+    """Return a text without its beginning and its end; ``None`` if it has other ones."""
     fits = len(text) >= len(before) + len(after)
     if not (fits and text.startswith(before) and text.endswith(after)):
         return None
@@ -251,24 +261,24 @@ def between(text: str, before: str, after: str) -> str | None:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yield the texts that a reader of text, CSV or JSON decodes from a text."""
+    """Yield the texts that a reader of plain text, CSV or JSON gets from a text."""
     yield decode(text)
     if text.startswith('"'):
-        with suppress(csv.Error):  # a line end behind a quoted cell
+        with suppress(csv.Error):  # a line end after a quoted cell
             yield from (decode("".join(cell)) for cell in csv.reader([text]))
     with suppress(ValueError):
         yield str(json.loads(f'"{decode(text)}"', strict=False))
 
 
 def is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
-    """Return whether a tag or a delimiter is open between two texts."""
+    """Return whether a tag or a delimiter is open between two texts, and closed after it."""
     tags = Counter(TAG.findall(before))
     closed = {name for slash, name in TAG.findall(after) if slash}
     is_in_tag = any(tags["", name] > tags["/", name] for name in closed)
     return is_in_tag or holds(after, literals)
 
 
-# Markdown, as a tolerant reader sees it.
+# Markdown, as a tolerant reader understands it.
 
 CONTAINERS = re.compile(r"\s*(?:(?:[-+*>]|\d+[.)])\s+)*")
 LINES = {
@@ -280,7 +290,7 @@ UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*")
 
 
 def skeleton(text: str) -> list[str]:
-    """Return the kinds of the headings, rules and code fences of a text, in their order."""
+    """Return the kinds of the headings, rules and code fences of a text, in the text's order."""
     structure: list[str] = []
     above = ""
     for line in text.splitlines():
@@ -296,11 +306,11 @@ def skeleton(text: str) -> list[str]:
 
 
 FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
-"""A line that opens a code fence, or closes one if nothing follows. Inline code does neither."""
+"""A line that opens a code fence, or closes one if nothing follows it. Inline code does neither."""
 
 
 def code_fences(text: str) -> list[tuple[str, int]]:
-    """Return each code fence that a text opens, and its offset; ``""`` closes the one before."""
+    """Return each code fence that a text opens, with its offset; ``""`` closes the fence before."""
     fences: list[tuple[str, int]] = []
     offset = 0
     for line in text.splitlines(keepends=True):
@@ -318,15 +328,15 @@ def code_fences(text: str) -> list[tuple[str, int]]:
 # Hostile texts in the data of a prompt: its tools, its output schema and its calls.
 
 INPUT = frozenset(("input", "args", "arguments"))
-"""The names of providers for the input of a call; only there a key may be a value."""
+"""The keys of providers for the input of a call. Only in an input, the argument may be a key."""
 NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-"""Keys of a JSON schema whose own keys are names."""
+"""The keys of a JSON schema whose values have names as keys."""
 VALUES = ("enum", "const", "default", "examples", "example")
-"""Keys of a JSON schema with data, such as the values that an argument may have."""
+"""The keys of a JSON schema with data, such as the values that an argument may have."""
 
 
 class DataDifference(NamedTuple):
-    """A value in data that differs from another prompt: its path, and the old and new value."""
+    """A difference in the data of two prompts: its path, the old value and the new value."""
 
     path: tuple[str | int, ...]
     before: object
@@ -339,12 +349,12 @@ class DataDifference(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text in both, so that it may contain the argument."""
+        """Whether both values are texts, so that they may contain the argument."""
         return isinstance(self.before, str) and isinstance(self.after, str)
 
     @property
     def is_instruction(self) -> bool:
-        """Whether it is a description or a comment, which a model reads as instructions."""
+        """Whether the value is a description or a comment: a model reads it as an instruction."""
         keys = iter(self.path)
         for key in keys:
             if key in VALUES or key in INPUT:
@@ -357,7 +367,11 @@ class DataDifference(NamedTuple):
 def data_problem(
     harmless: Rendered, spans: Sequence[Span], rendered: Rendered, hostile: str
 ) -> InjectionProblem | None:
-    """Return the problem of a text in tools, in the output schema or in calls."""
+    """Return the problem of a hostile text in tools, in the output schema or in calls.
+
+    ``harmless`` is the prompt with the harmless word, ``spans`` are its spans, and ``rendered`` is
+    the prompt with the hostile text.
+    """
     for change in differences(_data_of(harmless), _data_of(rendered)):
         broken = _promise_broken_by(change, harmless, hostile)
         if broken:
@@ -375,7 +389,7 @@ def data_problem(
 
 
 def _promise_broken_by(change: DataDifference, harmless: Rendered, hostile: str) -> str | None:
-    """Return how a difference in data breaks a promise, or ``None``."""
+    """Return what is no longer true with a difference in data; ``None`` if all is well."""
     location = _location_in(str(change.before), harmless)
     if change.is_text and WORD in location.text:
         piece = between(str(change.after), location.before, location.after)
@@ -387,7 +401,7 @@ def _promise_broken_by(change: DataDifference, harmless: Rendered, hostile: str)
 
 
 def _location_in(text: str, harmless: Rendered) -> InjectionLocation:
-    """Return the location of the argument in a text that is read as an instruction."""
+    """Return the location of the argument in a text that a model reads as an instruction."""
     before, after = around_word(text)
     names = harmless.config.tags | paired_tags(before + after)
     literals = frozenset(harmless.config.literals)
@@ -400,7 +414,7 @@ def _definitions_of(rendered: Rendered) -> list[ToolDefinition | OutputSchema]:
 
 
 def _data_of(rendered: Rendered) -> list[object]:
-    """Return the fields of tools and of the output schema, then the input of each call."""
+    """Return the fields of each tool and of the output schema, and then the input of each call."""
     definitions = [
         attrs.asdict(definition, recurse=False) for definition in _definitions_of(rendered)
     ]
@@ -412,9 +426,10 @@ def _data_of(rendered: Rendered) -> list[object]:
 
 
 def differences(before: object, after: object, *path: str | int) -> Iterator[DataDifference]:
-    """Yield each difference of two JSON values; values of different structure differ as a whole.
+    """Yield each difference of two JSON values.
 
-    The name of a speaker is not compared, since it is left out for a provider that refuses it.
+    Objects or lists with a different structure are one difference. Names of speakers are not
+    compared: they are left out for a provider that refuses a name.
     """
     if before == after:  # the usual case
         return

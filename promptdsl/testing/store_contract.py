@@ -1,4 +1,4 @@
-"""The test of a transcript store: each claim is a method that fails if it is not true.
+"""The test of a transcript store: each claim is a method, which raises an error if it is not true.
 
 :func:`check_store` runs all claims of :class:`StoreClaims`.
 """
@@ -54,14 +54,14 @@ def check_store(
 ) -> None:
     """Fail if a store does not do what a transcript needs; the failure lists all broken claims.
 
-    ``make_store()`` returns a store, or an awaitable of a store, on the same storage at each call.
-    The storage may be in use: all keys begin with a text that no other run has. ``entries`` is the
-    length of the longest transcript; only a long one shows that appends become slower. The largest
-    entry has a thousand times as many characters, at most 5 million.
-    ``processes=False`` is for a store in memory, which other processes do not see.
-    ``damage(store, key)`` changes a stored line, and the store must report it. This function runs
-    an event loop, so do not call it from an async function. Raises :class:`OptionError` if
-    ``make_store`` is not a function.
+    ``make_store()`` returns a store, or an awaitable of a store, with the same storage at each
+    call. The storage may be in use: all keys begin with a text that no other run has. ``entries``
+    is the length of the longest transcript: only a long transcript shows whether appends become
+    slower. The largest entry has ``1_000 * entries`` characters, but at most 5 million.
+    ``processes=False`` is for a store in memory, which other processes cannot see.
+    ``damage(store, key)`` changes a stored line; then the store must report the damage. This
+    function runs an event loop, so do not call it from an async function. Raises
+    :class:`OptionError` if ``make_store`` is not a function.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -109,7 +109,7 @@ def _notes(numbers: Iterable[int], data: str = "x") -> list[TranscriptEntry]:
 
 
 def _check_equal(expected: Sequence[TranscriptEntry], actual: Sequence[TranscriptEntry]) -> None:
-    """Fail if entries differ from the expected ones in any byte."""
+    """Fail if entries differ from the expected entries in any byte."""
     expected_numbers = [entry.number for entry in expected]
     actual_numbers = [entry.number for entry in actual]
     if expected_numbers != actual_numbers:
@@ -117,7 +117,7 @@ def _check_equal(expected: Sequence[TranscriptEntry], actual: Sequence[Transcrip
             shortened(str(expected_numbers)),
             shortened(str(actual_numbers)),
         )
-        what = f"of the entries {expected_text} there are {actual_text}"
+        what = f"the store has the entries {actual_text} instead of {expected_text}"
         raise AssertionError(what.replace("'", ""))
     for entry, other in zip(expected, actual, strict=True):
         line, stored_line = entry.to_line(), other.to_line()
@@ -138,7 +138,7 @@ def _check_complete(entries: Sequence[TranscriptEntry], writers: str, count: int
 
 
 async def _write(store: Any, key: str, writer: str, count: int) -> None:
-    """Append notes; if another writer was faster, append again after its entries."""
+    """Append notes; if another writer was faster, append the note again after its entries."""
     last = number = 0
     for _ in range(20 * count):
         last = max([last, *(entry.number for entry in await _load(store, key, last))])
@@ -151,7 +151,10 @@ async def _write(store: Any, key: str, writer: str, count: int) -> None:
 
 
 class StoreClaims:
-    """The claims about a store, with two objects of it; a docstring is the text of a failure."""
+    """The claims about a store; the docstring of a claim is the text of its failure.
+
+    Each claim has two objects of the store on the same storage, and a key that no other claim has.
+    """
 
     def __init__(self, runner: asyncio.Runner, make_store: MakeStore, options: Options) -> None:
         self._runner, self._make_store = runner, make_store
@@ -165,7 +168,7 @@ class StoreClaims:
         await _awaited(returned)
 
     async def _append_notes(self, key: str, *texts: str) -> list[TranscriptEntry]:
-        """Append notes to an unknown key, one by one; return them."""
+        """Append notes to an unused key, one by one; return them."""
         entries = [_note(number, text) for number, text in enumerate(texts, 1)]
         for entry in entries:
             await self._append(key, [entry])
@@ -184,7 +187,7 @@ class StoreClaims:
         _check_equal(expected, await _load(self._other_store, key, after))
 
     async def _open_transcript(self, key: str) -> Transcript:
-        """Return a transcript; its ``acommit`` and ``arefresh`` work with every store."""
+        """Return a transcript in the store; ``acommit`` and ``arefresh`` work with every store."""
         if self._is_async:
             return await Transcript.aopen(key, store=self._store)
         return Transcript.open(key, store=self._store)
@@ -291,7 +294,7 @@ class StoreClaims:
         await self._check_stored(key, talk.entries)
 
     async def opaque(self, key: str) -> None:
-        """Return an entry of a type that this version does not know unchanged, to the byte."""
+        """Return an entry of an unknown type unchanged, to the byte."""
         body = json.dumps({"n": 1, "new": [1.5], "type": "new", "data": "\xe9"})
         line = f'{body[:-1]},"sum":"{crc32(body.encode()):08x}"}}'
         entry = TranscriptEntry.from_line(line)
@@ -376,7 +379,7 @@ class StoreClaims:
             await self._check_stored(name, talk.entries)
 
     async def transcript(self, key: str) -> None:
-        """Return a transcript that was edited and undone unchanged when it is opened again."""
+        """Return the same transcript when it is opened again, after changes and an undo."""
         talk = await self._open_transcript(key)
         talk.append("Why twice?")
         await talk.acommit()
@@ -403,7 +406,7 @@ class StoreClaims:
                 await talk.acommit()
         texts = [message.text for message in await self._open_transcript(key)]
         if texts != ["Hi.", "Hello."]:
-            raise AssertionError(f"there is {texts}")
+            raise AssertionError(f"the transcript has the texts {texts}")
 
     async def unanswered(self, key: str) -> None:
         """Return the entries of an append whose answer was lost."""

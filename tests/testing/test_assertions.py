@@ -69,7 +69,7 @@ def test_too_many_tokens() -> None:
         f"  3 role: {ROLE}\n"
         f"  1 rules/tone: {RULES}\n"
         f"  1 user[0]: {QUESTION}\n"
-        "  13 in other parts and in frames"
+        "  13 in other parts, and around the parts"
     ) == failure(lambda: assert_fits(support(), tokens=10))
 
 
@@ -122,7 +122,7 @@ def test_an_encoded_text() -> None:
     full = {"encoding": {"inline": "full"}}
     assert (
         "'role' does not contain '<Ann>'\n"
-        "  it is there as a value, which is sent encoded: '&lt;Ann&gt;'\n"
+        "  it has this text in a value, and values are sent encoded: '&lt;Ann&gt;'\n"
         f"  {ROLE}:\n"
         "  | You help &lt;Ann&gt;."
     ) == failure(lambda: assert_section(support(transformation=full), "role", contains="<Ann>"))
@@ -171,7 +171,8 @@ def test_an_unstable_prefix() -> None:
     """A prefix that ends too early names the part and the line that ended it."""
     before, after = support(), support("Be rude.")
     assert (
-        "12 of 24 tokens of the earlier prompt are shared (50.0%), but at least 60% must be\n"
+        "the later prompt begins with only 12 of 24 tokens of the earlier prompt (50.0%), not "
+        "with at least 60%\n"
         f"  the shared prefix ends where section rules was changed: {RULES}\n"
         "  12 of 24 tokens of the later prompt come after it"
     ) == failure(lambda: assert_prefix_stable(before, after, min_share=0.6))
@@ -221,7 +222,7 @@ def test_volatile_texts_are_sent() -> None:
     line = lines_of(test_volatile_texts_are_sent, 2)[0]
     assert (
         f"the prompts differ first in\n  - system[0]: {line}\n  + system[0]: {line}\n\n"
-        "only content that is not in snapshots, such as a Volatile"
+        "only content that snapshots leave out, such as a Volatile"
     ) == failure(lambda: assert_same_prompt(one, two))
 
 
@@ -338,7 +339,7 @@ def test_an_empty_prompt() -> None:
     with Timeline() as nothing:
         pass
     empty = render(nothing)
-    assert "the prompt has no section or turn 'a': it is empty" == failure(
+    assert "the prompt has no section or turn 'a': the prompt is empty" == failure(
         lambda: assert_section(empty, "a")
     )
     assert [None, None, None] == [
@@ -351,7 +352,7 @@ def test_an_empty_prompt() -> None:
 def test_no_share_and_a_whole_share() -> None:
     """With a share of 0 nothing has to be shared, with 1 all of the earlier prompt."""
     assert assert_prefix_stable(support(), support("Be rude."), min_share=0) is None
-    assert "but at least 100% must be" in failure(
+    assert "not with at least 100%" in failure(
         lambda: assert_prefix_stable(support(), support("Be rude."), min_share=1)
     )
 

@@ -383,7 +383,7 @@ def test_a_description() -> None:
         "  sent: description: 'For </context>.'\n"
         f"  {lines_of(function, 1)[0]}: wrote it, in find, as text of a tool or of the output "
         "schema\n"
-        "  it is not encoded: keep it constant, and write what differs in a message"
+        "  it is not encoded: keep it constant, and put what differs into a message"
     ) == failure(function)
 
 
@@ -426,7 +426,7 @@ def test_other_parts() -> None:
         "of the prompt\n"
         "  sent: 'Hm.'\n"
         f"  {lines_of(function, 1)[0]}: wrote it, in more, as another part\n"
-        "  does the prompt function write other parts for this text?"
+        "  the prompt function may write other parts for this text"
     ) == failure(function)
 
 

@@ -48,7 +48,7 @@ BROKEN: list[tuple[InjectionLocation, str, str, str | None]] = [
     (place("<", names=AB), "x", "x", None),
     (place(names=AB, literals=frozenset({"[[E]]", "[[F]]"})), "[[F]]", "[[F]]", FORGES),
     (place(names=AB, literals=frozenset({"[[E]]"})), "[[F]]", "[[F]]", None),
-    (place(is_verbatim=True, keeps_argument=True), "x", "y", "is not sent as it is"),
+    (place(is_verbatim=True, keeps_argument=True), "x", "y", "is not sent unchanged"),
     (place(is_verbatim=True, keeps_argument=True), "# x", "# x", None),
     (place(is_verbatim=True, keeps_argument=False), "x", "y", None),
     (place(is_verbatim=True, keeps_argument=True, names=AB), "x", "y", None),

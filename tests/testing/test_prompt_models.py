@@ -326,6 +326,6 @@ def test_a_prompt_that_is_rendered_already_is_an_error(project: Project) -> None
     mark, call = '@pytest.mark.prompt_models("gpt-5")', 'render(User("Hi"))'
     assert refused(project, mark, call) == (
         "test_a.py:3: with prompt_models, a prompt is rendered for each model, "
-        "but this one is rendered already\n"
+        "but this prompt is already rendered\n"
         "  pass the prompt itself: prompt_snapshot(prompt)"
     )

@@ -134,7 +134,7 @@ def test_snapshots_that_cannot_be_read(changed: Project) -> None:
     assert ["test_one.prompt.txt", "test_same.prompt.txt"] == names(changed, "unreadable")
     page = changed.folder.joinpath("report.html").read_text("utf-8")
     assert "line 1 of the snapshot is not &#x27;---&#x27;" in page
-    assert "the marks of a merge conflict" in page
+    assert "it has a merge conflict" in page
 
 
 def test_the_folder_of_the_report_is_made(project: Project) -> None:

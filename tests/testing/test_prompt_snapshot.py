@@ -186,7 +186,7 @@ def test_a_renamed_test_is_told_its_old_file(project: Project) -> None:
     project.write(test_a=ONE.replace("test_role", "test_tone") + OTHER)
     expected = """\
 E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_tone.prompt.txt
-E         __snapshots__/test_a/test_role.prompt.txt has this content and no test any more - \
+E         __snapshots__/test_a/test_role.prompt.txt has this content, but no test any more - \
 if its test was renamed: git mv __snapshots__/test_a/test_role.prompt.txt \
 __snapshots__/test_a/test_tone.prompt.txt
 E         write it, then look at it: pytest test_a.py::test_tone --snapshot-update"""
@@ -244,7 +244,7 @@ WRONG_CALLS = {
         "  render the prompt first: prompt_snapshot(render(prompt, model=...))"
     ),
     'User("Hi."), names="one"': ("prompt_snapshot() takes no 'names'\n  it takes name= and scrub="),
-    'User("Hi."), name=1': ("name=1 names no snapshot\n  give it a text: name='first'"),
+    'User("Hi."), name=1': ("name=1 is not a name\n  write a text: name='first'"),
     'User("Hi."), scrub={"uuid": "["}': (
         "the scrubber 'uuid' is not a regular expression: '[', unterminated character set at "
         "position 0\n"
@@ -269,10 +269,11 @@ WRONG_CALLS = {
         "  did the function that builds it forget `return prompt`?"
     ),
     'User("Hi."), scrub="[0-9]+"': (
-        "scrubbers are '[0-9]+'\n  give each scrubber a name: {'ticket': r'T-[0-9]+'}"
+        "the scrubbers are '[0-9]+'\n  give each scrubber a name: {'ticket': r'T-[0-9]+'}"
     ),
     'User("Hi."), scrub={"id": "x*"}': (
-        "the scrubber 'id' matches the empty text: 'x*'\n  let it match a value: + instead of *"
+        "the scrubber 'id' matches the empty text: 'x*'\n"
+        "  let it match at least one character: write + instead of *"
     ),
     'User("Hi."), scrub={"a": "x", "b": "[", "c": "("}': (
         "the scrubber 'b' is not a regular expression: '[', unterminated character set at "
@@ -280,7 +281,8 @@ WRONG_CALLS = {
         "  correct it, or give a function that returns the values in a text"
     ),
     'User("Hi."), scrub={"a": str.split, "b": "x+", "c": "y?"}': (
-        "the scrubber 'c' matches the empty text: 'y?'\n  let it match a value: + instead of *"
+        "the scrubber 'c' matches the empty text: 'y?'\n"
+        "  let it match at least one character: write + instead of *"
     ),
     'User("Hi."), User("Ho."), "gpt-5"': (
         "prompt_snapshot() takes one prompt, but got 3 arguments\n"
@@ -295,7 +297,7 @@ WRONG_CALLS = {
         "  write @pytest.mark.prompt_models('gpt-5'), or prompt_snapshot(render(prompt, "
         "model='gpt-5'))"
     ),
-    'User("Hi."), name=""': ("name='' names no snapshot\n  give it a text: name='first'"),
+    'User("Hi."), name=""': ("name='' is not a name\n  write a text: name='first'"),
 }
 """What is given to the fixture, and the two lines that tell what is wrong with it."""
 
@@ -347,7 +349,7 @@ def test_the_last_snapshot_of_a_file_is_named(project: Project) -> None:
 @pytest.mark.parametrize(
     ("mark", "problem"),
     [
-        ("", "this prompt has no model, and so no payload"),
+        ("", "this prompt has no model, so it has no payload"),
         (
             "@pytest.mark.prompt_models('gpt-5')\n",
             "payload() uses the prompt without a model, which has no payload",

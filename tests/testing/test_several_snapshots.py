@@ -176,7 +176,7 @@ def test_two_tests_that_were_renamed(project: Project) -> None:
     project.update()
     tests = (("a4", "x"), ("c1", "x"), ("c2", "y"), ("c3", "z"))
     project.write(test_a="".join(body.format(*it) for it in tests))
-    told = re.sub(r"has this content .* renamed: ", "", message_in(project))
+    told = re.sub(r"has this content, .* renamed: ", "", message_in(project))
     folder = "__snapshots__/test_a/test_"
     moves = {
         new: [

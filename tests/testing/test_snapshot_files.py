@@ -83,7 +83,7 @@ def test_an_update_refuses_two_prompts_for_a_file(project: Project) -> None:
     expected = """\
 E           AssertionError: __snapshots__/test_a/test_loop[it].prompt.txt is already the file of \
 another prompt, from this test
-E             give each prompt a name of its own: prompt_snapshot(..., name=...); in each(), the \
+E             give each prompt its own name: prompt_snapshot(..., name=...); in each(), the \
 name of its inputs"""
     assert expected == project.errors_in(project.update())
     assert expected == project.error()

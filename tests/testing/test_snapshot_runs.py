@@ -124,9 +124,7 @@ def test_a_damaged_file_is_kept(project: Project, option: str) -> None:
     project.update()
     path = project.folder / BOTH[0]
     path.write_text("<<<<<<< HEAD\n")
-    assert "It has the marks of a merge conflict: resolve it, or write it again." in project.error(
-        option
-    )
+    assert "It has a merge conflict: resolve it, or write the file again." in project.error(option)
     assert "<<<<<<< HEAD\n" == path.read_text()
     assert "1 snapshot passed. 1 snapshot updated.\n2 passed" == summary(project.update())
 

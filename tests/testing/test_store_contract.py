@@ -255,7 +255,7 @@ BROKEN: dict[type, str] = {
     _FoldsCase: "Keep similar keys apart, and treat no character of a key as",
     _IgnoresAfter: "Return only entries with a number above after=.",
     _CountsFromOne: "Keep the number of each entry, also after a gap, which may",
-    _DropsUnknown: "Return an entry of a type that this version does not know",
+    _DropsUnknown: "Return an entry of an unknown type",
     _LosesFloats: "Return entries unchanged, to the byte: numbers,",
     _SplitsLines: "Return entries unchanged, to the byte: numbers,",
     _HasNoLock: "Lose no entry, and store none twice, if threads or tasks",
@@ -289,8 +289,8 @@ def test_the_text_of_a_failure() -> None:
     error = raised(AssertionError, lambda: check_store(lambda: store, entries=20, processes=False))
     assert str(error) == (
         "the store breaks 1 of 25 claims. It has to\n"
-        "  Return an entry of a type that this version does not know unchanged, to the byte.\n"
-        "    of the entries [1] there are []"
+        "  Return an entry of an unknown type unchanged, to the byte.\n"
+        "    the store has the entries [] instead of [1]"
     )
     error = raised(
         AssertionError, lambda: check_store(_FailsForUnknown, entries=20, processes=False)
@@ -330,7 +330,7 @@ def told_by(claim: Callable[[], None]) -> str:
     return ""
 
 
-LOST = "of the entries {} there are {}"
+LOST = "the store has the entries {1} instead of {0}"
 
 
 @pytest.mark.parametrize(
