@@ -356,12 +356,16 @@ def _cost(tokens: int, price: float, cached_tokens: int = 0, cached_price: float
 
 
 def _request_counts(writer: BatchWriter) -> str:
-    files = "1 file" if len(writer.parts) == 1 else f"{len(writer.parts):,} files"
-    return f"{writer.sent:,} requests of {_rows(writer.rows)} in {files}"
+    requests, files = _counted(writer.sent, "request"), _counted(len(writer.parts), "file")
+    return f"{requests} of {_rows(writer.rows)} in {files}"
 
 
 def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+    return _counted(count, "row")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 @contextmanager

@@ -144,10 +144,10 @@ def checked_provider(name: str | None) -> ProviderName | None:
 def whole_number(text: str, unit: str) -> int:
     """Return a number that is written as in Python, such as ``100_000``.
 
-    Raises ``ArgumentTypeError``, which names the ``unit``, for any other text.
+    Raises ``ArgumentTypeError`` for any other text; the error has the ``unit`` of the number.
     """
     if _WHOLE.fullmatch(text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number ({unit})")
     return int(text)
 
 
@@ -219,7 +219,7 @@ def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: key
                 chat_template = file.read()
         except (OSError, ValueError) as error:
             raise UsageError(
-                f"the chat template {arguments.chat_template} cannot be read: {error}"
+                f"cannot read the chat template {arguments.chat_template}: {error}"
             ) from None
     return {
         "model": arguments.model,

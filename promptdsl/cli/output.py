@@ -64,7 +64,7 @@ def suggestion(name: str, candidates: Iterable[str]) -> str:
     close = get_close_matches(name, names, cutoff=_ALIKE)
     if close:
         return f": did you mean {' or '.join(map(repr, close))}?"
-    return f"; there is {', '.join(names)}" if names else ""
+    return f"; choose from {', '.join(names)}" if names else ""
 
 
 def error_text(error: BaseException, *, target: str, frames: bool) -> str:

@@ -101,7 +101,7 @@ def test_a_struct_column_is_refused_only_where_it_is_taken(folder: Folder) -> No
 def test_what_a_function_prints_is_no_data(folder: Folder) -> None:
     """What the code of a prompt prints goes to standard error."""
     done = folder.batch("loud", folder.table([GOOD]))
-    assert "1 requests of 1 row in 1 file\n  out/requests-00001.jsonl\n" == done.out
+    assert "1 request of 1 row in 1 file\n  out/requests-00001.jsonl\n" == done.out
     assert "Building One?\n" in done.err
 
 

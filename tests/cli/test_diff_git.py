@@ -188,8 +188,8 @@ def test_the_base_is_where_the_branches_parted(cli: Command, git: Git, prompts: 
     ("revision", "advice"),
     [
         ("mian", ": did you mean 'main'?"),
-        ("--output=x", "; there is main"),
-        ("zzz", "; there is main"),
+        ("--output=x", "; choose from main"),
+        ("zzz", "; choose from main"),
     ],
 )
 @pytest.mark.usefixtures("git")

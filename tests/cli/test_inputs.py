@@ -241,8 +241,8 @@ def test_names_that_are_not_plain(cli: Command, shop: Path) -> None:
         (
             "--inputs shop.py",
             2,
-            "--inputs is file.py:name or module:name; there is CASES, EMPTY, FLAT, WRONG, answer, "
-            "broken, made",
+            "--inputs is file.py:name or module:name; choose from CASES, EMPTY, FLAT, WRONG, "
+            "answer, broken, made",
         ),
         ("--inputs shop.py:CASES --input short -p cuont=1", 2, "has no parameter 'cuont'"),
         ("--inputs shop.py:EMPTY", 1, "shop.py:24: the inputs shop.py:EMPTY are empty"),

@@ -151,7 +151,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
         ),
         (
             ["support.py:demo", "-p", "x=1"],
-            "support.py:demo has no parameter 'x'; there is count, plan, question",
+            "support.py:demo has no parameter 'x'; choose from count, plan, question",
         ),
         (["typed.py:LARGEST"], "the parameters of typed.py:LARGEST are not known"),
         (

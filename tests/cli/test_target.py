@@ -182,8 +182,8 @@ def test_a_file_is_read_as_its_encoding_says(cli: Command, prompts: Path) -> Non
         ),
         pytest.param(
             "support.py:x",
-            "support.py has no name 'x'; there is GREETING, RULES, anything, clicked, corrected, "
-            "demo, equipped, failing, later, leaving, loud, misplaced, needs, nothing, pictured, "
+            "support.py has no name 'x'; choose from GREETING, RULES, anything, clicked, "
+            "corrected, demo, equipped, failing, later, leaving, loud, misplaced, needs, nothing, pictured, "
             "unknown, waiting",
             id="far name",
         ),
@@ -211,7 +211,7 @@ def test_a_target_that_is_not_there_is_said(cli: Command, target: str, message: 
     ("word", "expected"),
     [
         ("rendr", "no such command: rendr: did you mean 'render'?"),
-        ("x", f"no such command: x; there is {ALL}"),
+        ("x", f"no such command: x; choose from {ALL}"),
         ("a.py:demo", "a command comes first: write promptdsl render a.py:demo"),
         ("a.py", "a command comes first: write promptdsl render a.py"),
     ],

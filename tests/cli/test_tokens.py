@@ -236,7 +236,10 @@ def test_nobody_has_to_listen(prompts: Path) -> None:
 def test_what_is_no_number_is_said(cli: Command, option: str, number: str) -> None:
     """A number that cannot be read is said in the words of its option."""
     done = cli("tokens", "support.py:GREETING", f"{option}={number}")
-    assert (2, True) == (done.code, f"argument {option}: {number!r} is not a number of" in done.err)
+    assert (2, True) == (
+        done.code,
+        f"argument {option}: {number!r} is not a whole number (" in done.err,
+    )
 
 
 def in_terminal(prompts: Path, variables: dict[str, str], *arguments: str) -> str:
