@@ -73,7 +73,7 @@ def add_batch_read(add_parser: AddParser) -> None:
 def run_batch_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Write the answers; return the summary, the notes and the exit code."""
     if os.path.lexists(arguments.output):
-        raise UsageError(f"there is a file {arguments.output}: name a new one")
+        raise UsageError(f"the file {arguments.output} already exists: name a new file")
     columns = [name for name in arguments.columns.split(",") if name]
     try:
         rows, answered, left_out = write_results(

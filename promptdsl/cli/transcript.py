@@ -237,7 +237,7 @@ def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
 def _write_new(out: str, write: Callable[[str], None]) -> str:
     """Write a new file and return its path. Raises :class:`UsageError` if the file exists."""
     if os.path.lexists(out):
-        raise UsageError(f"there is a file {out}: name a new one")
+        raise UsageError(f"the file {out} already exists: name a new file")
     try:
         write(out)
     except TranscriptError as error:

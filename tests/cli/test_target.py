@@ -183,8 +183,8 @@ def test_a_file_is_read_as_its_encoding_says(cli: Command, prompts: Path) -> Non
         pytest.param(
             "support.py:x",
             "support.py has no name 'x'; choose from GREETING, RULES, anything, clicked, "
-            "corrected, demo, equipped, failing, later, leaving, loud, misplaced, needs, nothing, pictured, "
-            "unknown, waiting",
+            "corrected, demo, equipped, failing, later, leaving, loud, misplaced, needs, "
+            "nothing, pictured, unknown, waiting",
             id="far name",
         ),
         pytest.param("support.py:__name", "support.py has no name '__name'", id="private name"),

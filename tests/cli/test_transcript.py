@@ -276,15 +276,19 @@ def test_only_what_stands_is_kept(cli: Command, files: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        ("repair damaged.jsonl a.jsonl", 2, "there is a file a.jsonl"),
-        ("repair damaged.jsonl damaged.jsonl", 2, "there is a file damaged.jsonl"),
+        ("repair damaged.jsonl a.jsonl", 2, "the file a.jsonl already exists"),
+        ("repair damaged.jsonl damaged.jsonl", 2, "the file damaged.jsonl already exists"),
         ("repair other.jsonl new", 1, "other.jsonl is not a transcript"),
         ("repair no new", 2, "cannot open 'no'"),
         ("repair a.jsonl no/new", 2, "cannot write 'no/new'"),
-        ("vacuum a.jsonl a.jsonl", 2, "there is a file a.jsonl"),
+        ("vacuum a.jsonl a.jsonl", 2, "the file a.jsonl already exists"),
         ("vacuum damaged.jsonl new", 1, TOLD),
         ("convert a.jsonl --from transcript --to transcript", 2, "add its name, OUT"),
-        ("convert a.jsonl a.jsonl --from transcript --to openai", 2, "there is a file a.jsonl"),
+        (
+            "convert a.jsonl a.jsonl --from transcript --to openai",
+            2,
+            "the file a.jsonl already exists",
+        ),
         ("convert a.jsonl a.jsonl/x --from transcript --to openai", 2, "cannot write a.jsonl"),
         ("convert a.jsonl --from nobody --to openai", 2, "unknown provider 'nobody'"),
         ("convert a.jsonl --to openai", 2, "--from"),
