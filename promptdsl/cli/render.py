@@ -136,16 +136,16 @@ def add_render(add_parser: AddParser) -> None:
     parser.add_argument("target", metavar="TARGET", help=TARGET)
     add_request(parser, marks=True, texts=True)
     group = parser.add_argument_group("output")
-    instead = group.add_mutually_exclusive_group()
-    instead.add_argument(
+    exclusive = group.add_mutually_exclusive_group()
+    exclusive.add_argument(
         "--json",
         action="store_true",
         help="print JSON: the payload; the messages, losses and hints; or the text as a string",
     )
-    instead.add_argument(
+    exclusive.add_argument(
         "--outline", action="store_true", help="print only the parts, each with its size and line"
     )
-    instead.add_argument(
+    exclusive.add_argument(
         "--explain",
         action="store_true",
         help="print only the settings, each with the layer that set it",

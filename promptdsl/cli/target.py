@@ -60,9 +60,9 @@ def loaded_target(target: str) -> Generator[object]:
 def loaded_targets(target: str) -> Generator[dict[str, object]]:
     """Yield all objects that TARGET names, each by its complete target.
 
-    A target without a name stands for all prompts of a file or module. These are its timelines and
-    the functions that are annotated to return a prompt; without them, all other components. A
-    library has all its sections. Raises what :func:`loaded_target` raises.
+    A target without a name means all prompts of a file or module. These are its timelines, and the
+    functions that are annotated to return a prompt; without them, all other components. Of a
+    library, it means all sections. Raises what :func:`loaded_target` raises.
     """
     location, name = split_target(target)
     with _paths_kept():

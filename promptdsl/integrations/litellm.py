@@ -124,7 +124,7 @@ def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its
         "cache_marks": model.cache_marks,
         "answer_marks": model.answer_marks,
         "tool_marks": model.tool_marks,
-        # These are facts of cache_control: a model that takes a mark after a tool supports it.
+        # A model that takes a cache mark after a tool supports these facts of cache_control, too.
         "lasting_marks": model.tool_marks,
         "message_marks": model.tool_marks,
         # A model that takes blocks gets a separate block for each text.
@@ -213,7 +213,8 @@ def _message_of_chat(message: object) -> object:
         ]
     for part in list_of(chat_message.get("content")):
         if isinstance(part, dict) and part.get("cache_control"):
-            # With this mark of Chat, the reader leaves out the empty line before the next text.
+            # With this cache mark of Chat, the reader leaves out the empty line before the next
+            # text.
             part["prompt_cache_breakpoint"] = True
     return chat_message
 
@@ -332,7 +333,8 @@ def _marked_blocks(
             marked: list[Block] = [attrs.evolve(result, content=tuple(content))]
         case _:
             marked = _marked_contents(conversion, blocks, parts)
-    # The mark of the message belongs to the text if the content is a text, else to the last block.
+    # The cache mark of the message belongs to the text if the content is a text, else to the last
+    # block.
     cache_mark = conversion.read_cache(original.get("cache_control"))
     texts = [index for index, block in enumerate(marked) if isinstance(block, TextBlock)]
     if cache_mark and texts and isinstance(original.get("content"), str):

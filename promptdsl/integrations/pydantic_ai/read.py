@@ -170,7 +170,7 @@ def _prompt_blocks(conversion: Conversion, part: ai.UserPromptPart) -> Sequence[
         if not isinstance(last, CacheableBlock):
             conversion.hint("cache_mark", "a cache point", "there is nothing before it")
             continue
-        # Of several marks after one block, the mark with the longest lifetime is kept.
+        # Of several cache points after one block, that with the longest lifetime is kept.
         if last.cache is not None:
             conversion.hint("cache_mark", "a cache point", "another one follows the same block")
         if "1h" in (last.cache, content.ttl):
