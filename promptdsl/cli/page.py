@@ -28,8 +28,9 @@ def file_prompts(
 ) -> tuple[Sequence[PagePrompt], list[str]] | None:
     """Return the prompts of a log, a folder or a JSON file, and notes; ``None`` for code.
 
-    ``--id`` chooses the requests of a log. Raises :class:`UsageError` for a folder without records,
-    a single file of a log, ``--inputs`` for a file, and ``--id`` for anything but a log.
+    ``--id`` chooses the requests of a log or of a list of records. Raises :class:`UsageError` for a
+    folder without records, for a single file of a log, for ``--inputs`` with a file, and for
+    ``--id`` with any other target.
     """
     id: str | None = arguments.id
     if os.path.isdir(target):
