@@ -118,8 +118,8 @@ def write_files(
     """Write texts as UTF-8 to their paths, and create missing folders: all files or none.
 
     Each text is first written to a temporary file next to its path. When all texts are written, the
-    temporary files replace the paths. A replaced file keeps its mode. ``changed`` are files that may
-    exist, with their edited text: they keep their line ends, and a link stays a link.
+    temporary files replace the paths. A replaced file keeps its mode. ``changed`` are edited files,
+    which may exist: they keep their line ends, and a link stays a link.
 
     Raises :class:`UsageError` if one of ``files`` exists, without ``force``, and if a file cannot
     be written.

@@ -26,8 +26,8 @@ def git(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
     def run(*arguments: str, check: bool = True) -> str:
         identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
         command = ["git", *identity, *arguments]
-        done = subprocess.run(command, cwd=prompts, capture_output=True, text=True, check=check)
-        return done.stdout
+        process = subprocess.run(command, cwd=prompts, capture_output=True, text=True, check=check)
+        return process.stdout
 
     run("init", "-q", "-b", "main")
     write(prompts, "Be brief.")
@@ -59,8 +59,8 @@ def summary(cli: Command) -> str:
 
 def told(cli: Command, *arguments: str) -> tuple[int, list[str], str]:
     """Return the exit code, the states of which there is one prompt, and the errors."""
-    done = cli("diff", *arguments, "--format", "html")
-    return done.code, STATUS.findall(done.out), done.err
+    run = cli("diff", *arguments, "--format", "html")
+    return run.code, STATUS.findall(run.out), run.err
 
 
 @pytest.mark.usefixtures("git")
@@ -118,9 +118,9 @@ def test_payloads_are_snapshots(cli: Command, git: Git, prompts: Path, case: str
     git("add", "-A")
     git("commit", "--allow-empty", "-qm", "two")
     write_payload(prompts, after, PAYLOAD)
-    done = cli("diff", "--base", "main")
-    lines = [it for it in done.out.split("\n") if it.startswith(PAYLOAD)]
-    assert (1, [f"{PAYLOAD}: {sentence}"]) == (done.code, lines)
+    run = cli("diff", "--base", "main")
+    lines = [it for it in run.out.split("\n") if it.startswith(PAYLOAD)]
+    assert (1, [f"{PAYLOAD}: {sentence}"]) == (run.code, lines)
 
 
 def test_no_snapshot_at_all_is_an_error(cli: Command, git: Git) -> None:
@@ -228,8 +228,8 @@ def test_a_hook_of_git_changes_no_prompt(cli: Command, git: Git, prompts: Path) 
     (prompts / "hooked.py").write_text(code, "utf-8")
     git("add", "-A")
     git("commit", "-qm", "two")
-    done = cli("diff", "git:main:hooked.py:P", "hooked.py:P")
-    assert ["- False", "+ True"] == done.out.split("\n")[-3:-1]
+    run = cli("diff", "git:main:hooked.py:P", "hooked.py:P")
+    assert ["- False", "+ True"] == run.out.split("\n")[-3:-1]
 
 
 @pytest.mark.slow
@@ -263,9 +263,9 @@ def test_a_snapshot_at_a_revision_is_read(cli: Command, prompts: Path) -> None:
 @pytest.mark.usefixtures("git")
 def test_the_output_can_be_a_file(cli: Command, prompts: Path) -> None:
     """With ``--output`` nothing is printed, and folders are made."""
-    done = cli("diff", "--base", "main", "--format", "html", "--output", "out/diff.html")
+    run = cli("diff", "--base", "main", "--format", "html", "--output", "out/diff.html")
     page = (prompts / "out" / "diff.html").read_text("utf-8")
-    assert (0, "", "<!doctype html>") == (done.code, done.out, page.split("\n")[0])
+    assert (0, "", "<!doctype html>") == (run.code, run.out, page.split("\n")[0])
 
 
 @pytest.mark.slow
@@ -405,16 +405,16 @@ def test_what_base_does_not_take_is_refused(
     cli: Command, arguments: tuple[str, ...], problem: str
 ) -> None:
     """An option that would do nothing is an error."""
-    done = cli("diff", "--base", "main", *arguments)
-    assert (2, f"promptdsl diff: error: {problem}\n") == (done.code, done.err)
+    run = cli("diff", "--base", "main", *arguments)
+    assert (2, f"promptdsl diff: error: {problem}\n") == (run.code, run.err)
 
 
 @pytest.mark.usefixtures("git")
 def test_a_path_without_snapshots(cli: Command) -> None:
     """A path that has no snapshots is an error that says how a prompt in code is compared."""
     problem = "no snapshots in these paths: snapshots are files __snapshots__/*/*.prompt.txt"
-    done = cli("diff", "--base", "main", "support.py")
-    assert (2, f"promptdsl diff: error: {problem}\n{IN_CODE}") == (done.code, done.err)
+    run = cli("diff", "--base", "main", "support.py")
+    assert (2, f"promptdsl diff: error: {problem}\n{IN_CODE}") == (run.code, run.err)
 
 
 @pytest.mark.usefixtures("git")
@@ -425,8 +425,8 @@ def test_a_revision_alone_is_compared_with_nothing(cli: Command) -> None:
         "promptdsl diff git:main:support.py:demo support.py:demo compares it with the working "
         "tree\n"
     )
-    done = cli("diff", "git:main:support.py:demo")
-    assert (2, "", error) == (done.code, done.out, done.err)
+    run = cli("diff", "git:main:support.py:demo")
+    assert (2, "", error) == (run.code, run.out, run.err)
 
 
 @pytest.mark.usefixtures("git")
@@ -436,5 +436,5 @@ def test_a_target_with_a_base(cli: Command) -> None:
         "promptdsl diff: error: no such file or folder: support.py:demo\n"
         "  promptdsl diff git:main:support.py:demo support.py:demo compares a prompt in code\n"
     )
-    done = cli("diff", "--base", "main", "support.py:demo")
-    assert (2, "", error) == (done.code, done.out, done.err)
+    run = cli("diff", "--base", "main", "support.py:demo")
+    assert (2, "", error) == (run.code, run.out, run.err)

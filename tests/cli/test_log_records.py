@@ -100,16 +100,16 @@ def test_a_wrong_id_or_folder_is_an_error(
     names = {"EMPTY": str(tmp_path / "empty"), "NONE": str(tmp_path / "none"), "LOG": log}
     names["FILE"] = str(file)
     arguments, problem = call
-    done = cli(*(names.get(word, word) for word in arguments.split()))
-    assert (2, "", True) == (done.code, done.out, problem in done.err), done.err
+    run = cli(*(names.get(word, word) for word in arguments.split()))
+    assert (2, "", True) == (run.code, run.out, problem in run.err), run.err
 
 
 def test_two_records_are_compared(cli: Command, log: str) -> None:
     """The differences of two records name the inputs and the budget that changed."""
-    done = cli("diff", log, "--id", "req-2", "--id", "req-6")
-    assert 1 == done.code
-    assert "input `rounds` 2 -> 6" in done.out
-    assert "budget none -> 900" in done.out
+    run = cli("diff", log, "--id", "req-2", "--id", "req-6")
+    assert 1 == run.code
+    assert "input `rounds` 2 -> 6" in run.out
+    assert "budget none -> 900" in run.out
     data = json.loads(cli("diff", log, "--id", "req-2", "--id", "req-6", "--json").out)
     inputs = data["prompts"][0]["diff"]["inputs"]
     assert [("input", "rounds", 2, 6), ("budget", "", None, 900)] == [
@@ -183,15 +183,15 @@ def test_hostile_ids_and_names_are_shown_as_escapes(cli: Command, tmp_path: Path
         log.append(request(2).record(), name="b", id="y")
     folder = str(tmp_path / "log")
     for call in (["list", folder, "--id", "x\x1b[2K"], ["show", folder]):
-        done = cli("records", *call)
-        assert (2, False) == (done.code, "\x1b" in done.err + done.out)
+        run = cli("records", *call)
+        assert (2, False) == (run.code, "\x1b" in run.err + run.out)
     assert 0 == cli("records", "show", folder, "--id", "x\x1b[2J").code
 
 
 def test_the_arguments_of_two_calls_are_named(cli: Command) -> None:
     """The diff of one function with two arguments names them."""
-    done = cli("diff", "support.py:demo", "--before", "plan=Pro", "--after", "plan=Free")
-    assert "input `plan` 'Pro' -> 'Free'" in done.out
+    run = cli("diff", "support.py:demo", "--before", "plan=Pro", "--after", "plan=Free")
+    assert "input `plan` 'Pro' -> 'Free'" in run.out
 
 
 @pytest.mark.parametrize("ids", [("--id", "req-2", "--id", "req-6"), ()])
@@ -199,10 +199,10 @@ def test_the_cache_of_two_records_is_in_the_plain_diff(
     cli: Command, log: str, ids: tuple[str, ...]
 ) -> None:
     """With --cache, the command says that the diff of two records has the shared prefix."""
-    done = cli("diff", log, *ids, "--cache")
-    first, advice = done.err.splitlines()
+    run = cli("diff", log, *ids, "--cache")
+    first, advice = run.err.splitlines()
     assert (2, "promptdsl diff: error: --cache compares only targets of the working tree") == (
-        done.code,
+        run.code,
         first,
     )
     assert "  leave out --cache: the diff shows where the shared prefix ends" == advice

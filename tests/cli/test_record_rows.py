@@ -153,13 +153,13 @@ def test_a_budget_without_a_reserve(cli: Command, tmp_path: Path) -> None:
 def test_many_calls(cli: Command, log: PromptLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long list only the last calls are compared, and a note says so."""
     monkeypatch.setattr(record_rows_module, "COMPARED", 1)
-    done = cli("records", "list", str(log.folder))
-    assert ["cached" in line for line in done.out.splitlines() if "│" in line] == [
+    run = cli("records", "list", str(log.folder))
+    assert ["cached" in line for line in run.out.splitlines() if "│" in line] == [
         *(False, False, False, True)
     ]
     calls = "the last 1 of 4 calls"
     note = f"cached tokens are shown for {calls}: list fewer calls, such as with --since\n"
-    assert note == done.err
+    assert note == run.err
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 120])

@@ -489,8 +489,8 @@ def test_stop_reason() -> None:
 
 def test_the_name_of_a_tool_message() -> None:
     """The name of a tool message is that of its result, there and back."""
-    told = Message("tool", [ToolResultBlock("a", "rain")], name="look_up")
-    there = to_langchain(rendered([say("user", "Hi."), say("assistant", call("a")), told]))
+    shown_text = Message("tool", [ToolResultBlock("a", "rain")], name="look_up")
+    there = to_langchain(rendered([say("user", "Hi."), say("assistant", call("a")), shown_text]))
     assert ["look_up"] == [message.name for message in there.messages[2:]]
     assert [ToolResultBlock("a", "rain", name="look_up")] == [
         *from_langchain(there.messages).messages[2].content

@@ -191,8 +191,8 @@ def test_outcomes(outcome: Any) -> None:
     again = to_pydantic_ai(rendered(bridged.messages))
     assert (tuple(history), ()) == (again.messages, reported(again))
     tree = Timeline(User("Go."), History(bridged.messages))
-    told = render(tree, provider="anthropic").payload()["messages"][2]["content"][0]
-    assert (outcome in ("failed", "retried")) == told.get("is_error", False)
+    shown_text = render(tree, provider="anthropic").payload()["messages"][2]["content"][0]
+    assert (outcome in ("failed", "retried")) == shown_text.get("is_error", False)
     chat = render(tree, provider="openai").payload()["messages"][2]["content"]
     assert ("Error: No." if outcome in ("failed", "retried") else "No.") == chat
 

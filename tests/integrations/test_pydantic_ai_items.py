@@ -172,8 +172,8 @@ def test_what_the_model_sees() -> None:
     first = ModelRequest([SystemPromptPart("S"), UserPromptPart("Hi.")])
     history = [first, call, ModelRequest([values])]
     tree = Timeline(History(from_pydantic_ai(history).messages))
-    ours = render(tree, provider="openai_responses").payload()["input"]
-    assert captured(history)["input"] == ours
+    our_request = render(tree, provider="openai_responses").payload()["input"]
+    assert captured(history)["input"] == our_request
 
 
 @pytest.mark.slow

@@ -23,8 +23,8 @@ class _LosesTheLast(MemoryStore):
     """Returns the last of many entries not."""
 
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
-        found = super().load(key, after)
-        return found[:-1] if len(found) > 12 else found
+        entries = super().load(key, after)
+        return entries[:-1] if len(entries) > 12 else entries
 
 
 class _LosesTheFirst(MemoryStore):
@@ -199,8 +199,8 @@ def told_of(make: type[Any]) -> str:
         try:
             check_store(lambda: store, entries=20, processes=False)
         except AssertionError as error:
-            told = re.sub("check-[0-9a-f]{32}", "check", str(error))
-            return re.sub('"at":"20[^"]*"', '"at":""', told) + "\n"
+            shown_text = re.sub("check-[0-9a-f]{32}", "check", str(error))
+            return re.sub('"at":"20[^"]*"', '"at":""', shown_text) + "\n"
     return "the store is right\n"
 
 

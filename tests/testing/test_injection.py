@@ -203,9 +203,9 @@ DEFECTS: dict[str, tuple[Callable[[str], Any], str]] = {
 @pytest.mark.parametrize("encoder", DEFECTS)
 def test_a_defect_of_the_library(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An encoder that encodes nothing is found."""
-    function, told = DEFECTS[encoder]
+    function, shown_text = DEFECTS[encoder]
     monkeypatch.setattr(ENCODERS[encoder], as_it_is)
-    assert told in failure(function).splitlines()[0]
+    assert shown_text in failure(function).splitlines()[0]
 
 
 AUTHOR = (
@@ -353,8 +353,8 @@ UNSAFE: dict[str, tuple[Callable[[str], Any], str]] = {
 @pytest.mark.parametrize("name", UNSAFE)
 def test_unsafe_prompts(name: str) -> None:
     """A prompt whose argument can change more than its own place fails, and says how."""
-    function, told = UNSAFE[name]
-    assert told in failure(function).splitlines()[0]
+    function, shown_text = UNSAFE[name]
+    assert shown_text in failure(function).splitlines()[0]
 
 
 def test_the_text_of_a_template() -> None:
@@ -444,11 +444,11 @@ def test_other_arguments() -> None:
         return System(f"You help {name}. Plan: {plan}")
 
     called = {"by name": (function, {"name": "Ann"}), "before": (partial(function, "Ann"), {})}
-    told = [
+    shown_text = [
         str(raised(AssertionError, partial(assert_injection_safe, call, "plan", **others)))
         for call, others in called.values()
     ]
-    assert 2 == "".join(told).count("You help Ann. Plan: </context>")
+    assert 2 == "".join(shown_text).count("You help Ann. Plan: </context>")
 
 
 def test_an_exception_of_the_function() -> None:

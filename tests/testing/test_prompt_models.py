@@ -117,8 +117,8 @@ def test_all_files_that_differ_are_told(project: Project) -> None:
     project.write(test_a=MATRIX)
     project.update()
     project.write(test_a=MATRIX.replace('User("Hello"),', 'User("Hello"), Assistant("Hi."),'))
-    told = [line for line in project.error().split("\n") if "the prompt differs from" in line]
-    assert [line.split("/")[-1] for line in told] == [
+    shown_text = [line for line in project.error().split("\n") if "the prompt differs from" in line]
+    assert [line.split("/")[-1] for line in shown_text] == [
         "test_support.prompt.txt",
         "test_support.gpt-5.prompt.txt",
         "test_support.claude-sonnet-4-5.prompt.txt",
@@ -267,8 +267,8 @@ def test_twice(prompt_snapshot):
 def test_several_marks_of_a_class_and_of_a_test(project: Project) -> None:
     """All marks of the nearest place count, in their order, each budget for its own models."""
     project.write(test_a=SEVERAL_MARKS)
-    told = project.error("--snapshot-update")
-    assert told.replace(f"{project.folder}/", "") == (
+    shown_text = project.error("--snapshot-update")
+    assert shown_text.replace(f"{project.folder}/", "") == (
         "E       OptionError: test_a.py:17: prompt_models names 'gpt-5' twice\n"
         "E         name each model once, with one budget"
     )

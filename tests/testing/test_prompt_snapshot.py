@@ -147,8 +147,8 @@ def test_a_test_that_did_not_pass_needs_its_snapshots(
     project.write(test_a=THREE.replace('name="third")', 'name="third").payload("openai")'))
     project.update()
     project.write(test_a=body, test_b=other)
-    told = project.update("--continue-on-collection-errors")
-    assert "deleted" not in told
+    shown_text = project.update("--continue-on-collection-errors")
+    assert "deleted" not in shown_text
     assert 4 == len([it for it in project.files() if "test_a" in it])
 
 
@@ -190,12 +190,12 @@ E         __snapshots__/test_a/test_role.prompt.txt has this content, but no tes
 if its test was renamed: git mv __snapshots__/test_a/test_role.prompt.txt \
 __snapshots__/test_a/test_tone.prompt.txt
 E         write it, then look at it: pytest test_a.py::test_tone --snapshot-update"""
-    told = project.run()
-    assert expected == project.errors_in(told)
+    shown_text = project.run()
+    assert expected == project.errors_in(shown_text)
     assert """\
 1 snapshot failed. 1 snapshot passed. 1 snapshot unused.
 Unused test_role.prompt (__snapshots__/test_a/test_role.prompt.txt)
-Re-run pytest with --snapshot-update to delete unused snapshots.""" in summary(told)
+Re-run pytest with --snapshot-update to delete unused snapshots.""" in summary(shown_text)
     assert "Deleted test_role.prompt" in project.update()
     assert [
         "__snapshots__/test_a/test_other.prompt.txt",
@@ -209,9 +209,9 @@ def test_a_renamed_file_is_told_its_old_folder(project: Project) -> None:
     project.write(test_a=ONE)
     project.update()
     project.folder.joinpath("test_a.py").rename(project.folder / "test_b.py")
-    told = project.run()
-    assert "git mv __snapshots__/test_a/test_role.prompt.txt" in project.errors_in(told)
-    assert "Unused test_role.prompt (__snapshots__/test_a/test_role.prompt.txt)" in told
+    shown_text = project.run()
+    assert "git mv __snapshots__/test_a/test_role.prompt.txt" in project.errors_in(shown_text)
+    assert "Unused test_role.prompt (__snapshots__/test_a/test_role.prompt.txt)" in shown_text
     project.update()
     assert ["__snapshots__/test_b/test_role.prompt.txt"] == [*project.files()]
 
@@ -311,10 +311,10 @@ def test_a_wrong_argument_is_an_error(project: Project) -> None:
     project.write(test_a="".join(tests))
     lines = [line[1:].strip() for line in project.error("--snapshot-update").split("\n")]
     expected = [
-        f"{project.folder}/test_a.py:{number}: {told}"
-        for number, told in enumerate(WRONG_CALLS.values(), start=3)
+        f"{project.folder}/test_a.py:{number}: {shown_text}"
+        for number, shown_text in enumerate(WRONG_CALLS.values(), start=3)
     ]
-    assert [re.sub("\n *", "\n", told) for told in expected] == [
+    assert [re.sub("\n *", "\n", shown_text) for shown_text in expected] == [
         f"{problem.partition('Error: ')[2]}\n{advice}"
         for problem, advice in zip(lines[::2], lines[1::2], strict=True)
     ]
@@ -324,14 +324,14 @@ def test_a_wrong_argument_is_an_error(project: Project) -> None:
 def test_a_failure_shows_the_line_of_the_author_alone(project: Project) -> None:
     """Above the changes pytest shows the test, and no line of the fixture or of syrupy."""
     project.write(test_a=ONE)
-    told = project.run().split("FAILURES")[1].split("E   ")[0].split("\n")[2:]
+    shown_text = project.run().split("FAILURES")[1].split("E   ")[0].split("\n")[2:]
     assert [
         "",
         "prompt_snapshot = <prompt_snapshot of test_role>",
         "",
         "    def test_role(prompt_snapshot):",
         '>       prompt_snapshot(System(Section("role", "Be kind.")))',
-    ] == told[:-1]
+    ] == shown_text[:-1]
 
 
 @pytest.mark.slow
@@ -340,8 +340,8 @@ def test_the_last_snapshot_of_a_file_is_named(project: Project) -> None:
     project.write(test_a=ONE)
     project.update()
     project.write(test_a="def test_plain(): ...")
-    told = summary(project.run())
-    assert "(__snapshots__/test_a/test_role.prompt.txt)\nRe-run" in told
+    shown_text = summary(project.run())
+    assert "(__snapshots__/test_a/test_role.prompt.txt)\nRe-run" in shown_text
     project.update()
     assert {} == project.files()
 
@@ -360,5 +360,5 @@ def test_a_payload_needs_a_provider(project: Project, mark: str, problem: str) -
     """The payload of a prompt without a model is that of a provider that the test names."""
     body = "def test_a(prompt_snapshot):\n    prompt_snapshot(User('Hi.')).payload()\n"
     project.write(test_a=f"{mark}{body}")
-    told = project.error("--snapshot-update")
-    assert f': {problem}\nE         name a provider: payload("openai")' in told
+    shown_text = project.error("--snapshot-update")
+    assert f': {problem}\nE         name a provider: payload("openai")' in shown_text

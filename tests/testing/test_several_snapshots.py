@@ -99,8 +99,8 @@ def test_what_is_unused_beside_what_is_needed(project: Project) -> None:
     project.update()
     before = [*project.files()]
     project.write(test_a=AFTER, test_b=SMALL.replace("test_gone", "other"))
-    told = summary(project.update())
-    assert UNUSED.split() == re.findall(r"Deleted .*\(__snapshots__/(.*)\)", told)
+    shown_text = summary(project.update())
+    assert UNUSED.split() == re.findall(r"Deleted .*\(__snapshots__/(.*)\)", shown_text)
     left = {it.removeprefix("__snapshots__/") for it in before} - {*UNUSED.split()}
     assert left == {it.removeprefix("__snapshots__/") for it in project.files()}
 
@@ -176,7 +176,7 @@ def test_two_tests_that_were_renamed(project: Project) -> None:
     project.update()
     tests = (("a4", "x"), ("c1", "x"), ("c2", "y"), ("c3", "z"))
     project.write(test_a="".join(body.format(*it) for it in tests))
-    told = re.sub(r"has this content, .* renamed: ", "", message_in(project))
+    shown_text = re.sub(r"has this content, .* renamed: ", "", message_in(project))
     folder = "__snapshots__/test_a/test_"
     moves = {
         new: [
@@ -193,7 +193,7 @@ def test_two_tests_that_were_renamed(project: Project) -> None:
             *old,
             f"write it, then look at it: pytest test_a.py::test_{new} --snapshot-update",
         )
-    ] == told.split("\n")
+    ] == shown_text.split("\n")
 
 
 ALIKE = """

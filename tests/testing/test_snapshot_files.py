@@ -104,8 +104,10 @@ def test_one_file(prompt_snapshot):
 def test_names_that_differ_in_case(project: Project) -> None:
     """Each has its files, of payloads too; two that are one file on some systems are an error."""
     project.write(test_a=NAMED)
-    told = project.errors_in(project.update())
-    assert "test_one_file[a-559aead0].prompt.txt is already the file of another prompt" in told
+    shown_text = project.errors_in(project.update())
+    assert (
+        "test_one_file[a-559aead0].prompt.txt is already the file of another prompt" in shown_text
+    )
     assert [
         "test_one_file[A-559aead0].prompt.txt",
         "test_two_files[A-559aead0].openai.payload.json",
@@ -150,9 +152,9 @@ def test_a_file_that_cannot_be_read(project: Project, content: bytes, problem: s
     project.update()
     path = project.folder / PATH
     path.write_bytes(content)
-    told = project.error()
-    assert f"the prompt differs from {PATH}" in told
-    assert problem in told
+    shown_text = project.error()
+    assert f"the prompt differs from {PATH}" in shown_text
+    assert problem in shown_text
     assert content == path.read_bytes()
     assert "1 snapshot updated.\n1 passed" == summary(project.update())
 
@@ -166,9 +168,9 @@ def test_a_file_of_a_newer_version(project: Project, option: str) -> None:
     path = project.folder / PATH
     newer = path.read_bytes().replace(b"snapshot: 1", b"snapshot: 2")
     path.write_bytes(newer)
-    told = project.error(option)
-    assert f"{PATH} was written by a newer promptdsl, and would be lost" in told
-    assert "install that version, or delete the file" in told
+    shown_text = project.error(option)
+    assert f"{PATH} was written by a newer promptdsl, and would be lost" in shown_text
+    assert "install that version, or delete the file" in shown_text
     assert newer == path.read_bytes()
 
 

@@ -52,9 +52,9 @@ class _Overwrites(MemoryStore):
     """Takes the last writer's entry."""
 
     def append(self, key: str, entries: Entries) -> None:
-        kept = self.lines.setdefault(key, [])
+        stored = self.lines.setdefault(key, [])
         for entry in entries:
-            kept[entry.number - 1 :] = [entry.to_line(), *kept[entry.number :]]
+            stored[entry.number - 1 :] = [entry.to_line(), *stored[entry.number :]]
 
 
 class _WritesHalf(MemoryStore):

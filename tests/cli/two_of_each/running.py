@@ -61,9 +61,9 @@ def printed(commands: str, run: Callable[..., Done], git: Callable[..., object])
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(_text(words[1]), "utf-8")
         else:
-            done = _OWN[name](*words) if name in _OWN else run(name, *words)
-            out, err = (_anywhere(text, root).split("\n") for text in done[1:])
-            rows.append({"command": command, "code": int(done.code), "out": out, "err": err})
+            command_run = _OWN[name](*words) if name in _OWN else run(name, *words)
+            out, err = (_anywhere(text, root).split("\n") for text in command_run[1:])
+            rows.append({"command": command, "code": int(command_run.code), "out": out, "err": err})
     return rows
 
 
