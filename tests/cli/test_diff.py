@@ -112,7 +112,7 @@ def test_without_a_prompt_it_says_what_it_can_do(cli: Command) -> None:
 
 
 def test_faults_are_those_of_the_prompt_they_are_in(cli: Command) -> None:
-    """What goes wrong in the second prompt is told of it."""
+    """An error in the second prompt names the second prompt."""
     run = cli("diff", "--cache", "support.py:demo", "support.py:nothing")
     assert (2, "", "support.py:nothing: ") == (run.code, run.out, run.err[:20])
 
@@ -144,7 +144,7 @@ def test_payloads_are_compared(cli: Command, prompts: Path, text: str, code: int
 def test_a_payload_that_cannot_be_read_is_named(
     cli: Command, prompts: Path, content: str, problem: str
 ) -> None:
-    """What is no JSON is told apart from what is the payload of no provider."""
+    """The errors for text that is not JSON, and for a payload of no provider, differ."""
     (prompts / "a.json").write_text(content, "utf-8")
     run = cli("diff", "a.json")
     assert (2, True) == (run.code, run.err.startswith(f"promptdsl diff: error: {problem}"))

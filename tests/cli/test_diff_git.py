@@ -65,7 +65,7 @@ def told(cli: Command, *arguments: str) -> tuple[int, list[str], str]:
 
 @pytest.mark.usefixtures("git")
 def test_equal_snapshots_are_no_difference(cli: Command) -> None:
-    """A project as it was committed differs in nothing, wherever one stands in it."""
+    """A project without changes has no differences, in any current folder."""
     assert (0, ["same"], "") == told(cli, "--base", "main", ".")
 
 
@@ -82,7 +82,7 @@ OTHER = "tests/__prompts__/test_a/test_a"
 
 
 def test_snapshots_in_another_folder_are_found(cli: Command, git: Git, prompts: Path) -> None:
-    """A snapshot says that it is one, and what stands beside it is one, too."""
+    """A snapshot is recognised by its first line, and so are its neighbours."""
     write(prompts, "Be brief.", f"{OTHER}.prompt.txt")
     write_payload(prompts, "Hi.", f"{OTHER}.payload.json")
     git("add", "-A")
@@ -112,7 +112,7 @@ PAYLOADS = {
 
 @pytest.mark.parametrize("case", PAYLOADS)
 def test_payloads_are_snapshots(cli: Command, git: Git, prompts: Path, case: str) -> None:
-    """A payload is compared as a prompt, and what no prompt tells of it is told as well."""
+    """A payload is compared as a prompt; other differences in it are shown, too."""
     before, after, sentence = PAYLOADS[case]
     write_payload(prompts, before, PAYLOAD)
     git("add", "-A")
@@ -194,7 +194,7 @@ def test_the_base_is_where_the_branches_parted(cli: Command, git: Git, prompts: 
 )
 @pytest.mark.usefixtures("git")
 def test_an_unknown_revision_is_named(cli: Command, revision: str, advice: str) -> None:
-    """The nearest names are told; what looks like an option of git is a name."""
+    """The error has similar names; a name may look like an option of git."""
     error = f"promptdsl diff: error: no such revision: {revision}{advice}\n"
     assert (2, [], error) == told(cli, f"--base={revision}")
 
@@ -235,7 +235,7 @@ def test_a_hook_of_git_changes_no_prompt(cli: Command, git: Git, prompts: Path) 
 @pytest.mark.slow
 @pytest.mark.usefixtures("git")
 def test_an_error_at_a_revision_has_its_line(cli: Command) -> None:
-    """The failing line is told as the file of the revision has it, and the exit code is 2."""
+    """The error has the failing line in the file of the revision, and the exit code is 2."""
     line = f"support.py:{LINES['failing']}"
     error = f"promptdsl diff: error: git:main:support.py:failing: {line}: KeyError: 'plan'\n"
     assert (2, [], error) == told(cli, "git:main:support.py:failing")
@@ -288,7 +288,7 @@ def test_modules_come_from_the_revision(
 def test_a_shallow_clone_says_so(
     cli: Command, git: Git, prompts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A revision that was not fetched is told with the command that fetches it."""
+    """The error for a revision that was not fetched has the command that fetches it."""
     git("clone", "-q", "--depth=1", prompts.as_uri(), "clone")
     monkeypatch.chdir(prompts / "clone")
     code, _, error = told(cli, "--base", "HEAD~1")
@@ -310,7 +310,7 @@ def test_a_bare_clone_has_no_snapshots(
 def test_a_submodule_is_a_project_of_its_own(
     cli: Command, git: Git, prompts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The snapshots of a submodule count where one stands in it, not around it."""
+    """The snapshots of a submodule count only if the current folder is in it."""
     git("-c", "protocol.file.allow=always", "submodule", "add", "-q", prompts.as_uri(), "lib")
     git("commit", "-qm", "two")
     write(prompts / "lib", "Be kind.")
@@ -362,14 +362,14 @@ def test_other_line_ends_are_no_difference(cli: Command, prompts: Path) -> None:
 def test_what_a_sparse_checkout_leaves_out_is_not_removed(
     cli: Command, git: Git, prompts: Path
 ) -> None:
-    """A file that is not checked out on purpose is not told."""
+    """A file that a sparse checkout leaves out is no difference."""
     git("update-index", "--skip-worktree", ODD)
     (prompts / ODD).unlink()
     assert (0, [], "") == told(cli, "--base", "main")
 
 
 def test_without_a_merge_base_it_says_so(cli: Command, git: Git) -> None:
-    """Another history is compared as it is."""
+    """A revision without a merge base is compared itself."""
     git("checkout", "-q", "--orphan", "other")
     git("commit", "-qm", "other")
     note = "main and HEAD have no merge base: compared with main itself\n"

@@ -144,7 +144,7 @@ def test_listed_libraries_are_data_too(cli: Command) -> None:
 
 @pytest.mark.usefixtures("desk")
 def test_the_sections_of_a_library_are_listed(cli: Command) -> None:
-    """A section is listed as it is called, with what it is for."""
+    """The list has the call of each section, and its purpose."""
     assert (0, SECTIONS, "") == cli("list", "desk")
 
 
@@ -158,7 +158,7 @@ def test_a_section_without_its_inputs_says_which_to_give(cli: Command) -> None:
 
 @pytest.mark.usefixtures("desk")
 def test_a_section_shows_what_it_renders_to(cli: Command) -> None:
-    """With its inputs a section shows the text as it is sent, and its tokens."""
+    """With its inputs, a section shows its rendered text and its tokens."""
     out = cli("show", "desk:scope", "-p", 'topics=["refunds"]', "--model", "gpt-5").out
     text = ruled(f"[system]\n{SCOPE}")
     assert f"\n{text}\n23 tokens: exact text, assumed frame\n" == out[out.index("\n── system") :]
@@ -247,7 +247,7 @@ def test_a_section_joins_the_library_that_is_named(
 
 @pytest.mark.parametrize("name", ["samples", "my_sample"])
 def test_a_library_called_like_the_sample(cli: Command, prompts: Path, name: str) -> None:
-    """The name of a new library may hold the word that stands for it in the scaffold."""
+    """The name of a new library may contain the placeholder of the scaffold."""
     cli("new", "library", name)
     package = f"promptdsl-{name.replace('_', '-')}"
     lines = (prompts / package / "pyproject.toml").read_text("utf-8").split("\n")
@@ -295,7 +295,7 @@ def wait(answer: Future) -> Section:
 
 
 def test_a_stub_imports_what_is_public(cli: Command, prompts: Path) -> None:
-    """A class that stands in a private module is imported from the package that shows it."""
+    """A class of a private module is imported from its public package."""
     (prompts / "waiting_parts.py").write_text(WAITING, "utf-8")
     (prompts / "waiting.py").write_text(
         "from promptdsl import Library\nfrom waiting_parts import wait\n\n"
@@ -470,7 +470,7 @@ def broken(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.usefixtures("broken")
 def test_libraries_are_checked(cli: Command) -> None:
-    """With --check each library is loaded: what cannot be used is told, and the code is 1."""
+    """--check loads each library, prints what cannot be used, and exits with 1."""
     plain, checked = cli("list"), cli("list", "--check")
     out = """\
 broken  1.0  acme-broken
@@ -528,7 +528,7 @@ def test_broken_sections_and_odd_names_are_shown_as_such(cli: Command) -> None:
 
 @pytest.mark.usefixtures("broken")
 def test_a_choice_that_is_none_is_told_once(cli: Command) -> None:
-    """A value that is none of the choices is told with them, once."""
+    """The error for a value that is no choice lists the choices once."""
     problem = "input 'region' takes one of EU, US, not 'FR': give one of these"
     error = f"Hello.\npromptdsl show: error: -p region=FR: {problem}\n"
     assert (2, "", error) == cli("show", "broken:good", "-p", "region=FR")

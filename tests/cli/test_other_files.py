@@ -70,7 +70,7 @@ def test_a_file_in_the_working_folder_is_named(cli: Command, prompts: Path, comm
 
 @pytest.mark.parametrize("command", ["show", "repair", "vacuum", "convert"])
 def test_a_database_is_named_for_what_it_is(cli: Command, folder: Path, command: str) -> None:
-    """A database without the key of a transcript is told with its keys, never as damaged."""
+    """The error for a database without a key lists its keys; it is never called damaged."""
     more = {
         "repair": ["out"],
         "vacuum": ["out"],
@@ -83,7 +83,7 @@ def test_a_database_is_named_for_what_it_is(cli: Command, folder: Path, command:
 
 
 def test_a_database_of_another_program_and_a_folder_are_named(cli: Command, folder: Path) -> None:
-    """A database without transcripts, and a folder, are told, too."""
+    """There are errors for a database without transcripts, and for a folder, too."""
     import sqlite3
     from contextlib import closing
 

@@ -199,7 +199,7 @@ def test_arguments_that_do_not_fit_are_said(
 
 @given(st.text())
 def test_any_text_arrives(text: str) -> None:
-    """Any text given as ``key=`` reaches its parameter as it is."""
+    """Any text after ``key=`` reaches its parameter unchanged."""
     assert text == call_function(
         lambda value: value, read_arguments([f"value={text}"], None), "target"
     )
@@ -207,7 +207,7 @@ def test_any_text_arrives(text: str) -> None:
 
 @given(JSON)
 def test_any_json_value_arrives(value: Any) -> None:
-    """Any JSON value given as ``key:=`` reaches its parameter as it is."""
+    """Any JSON value after ``key:=`` reaches its parameter unchanged."""
     pairs = [f"value:={json.dumps(value)}"]
     assert value == call_function(lambda value: value, read_arguments(pairs, None), "target")
 

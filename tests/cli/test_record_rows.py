@@ -143,7 +143,7 @@ def test_the_share_of_a_day(cli: Command, tmp_path: Path) -> None:
 
 
 def test_a_budget_without_a_reserve(cli: Command, tmp_path: Path) -> None:
-    """A reserve that is ``null`` is none."""
+    """A reserve of ``null`` is no reserve."""
     record = {"format": "1.0", "tokens": {"total": 10}, "budget": {"limit": 20, "reserve": None}}
     with PromptLog(tmp_path) as log:
         log.append(record, at=START)

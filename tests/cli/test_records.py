@@ -103,7 +103,7 @@ def test_a_file_that_is_not_there(cli: Command) -> None:
 
 
 def test_a_render_writes_its_record(cli: Command, tmp_path: Path) -> None:
-    """``render --record`` writes the record beside what it prints, with the arguments."""
+    """``render --record`` prints the same, and also writes the record, with the arguments."""
     file = tmp_path / "r.json"
     run = cli("render", "support.py:GREETING", "--model", "gpt-5", "--record", str(file))
     record = PromptRecord.load(file)

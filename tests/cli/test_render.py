@@ -1,4 +1,4 @@
-"""``promptdsl render``: forms, options, and how faults are told."""
+"""``promptdsl render``: formats, options, and the texts of errors."""
 
 import base64
 import json
@@ -88,7 +88,7 @@ def test_a_payload_is_the_one_the_library_gives(cli: Command) -> None:
 
 @pytest.mark.parametrize("target", ["support.py:RULES", "support.py:loud"])
 def test_any_part_can_be_named(cli: Command, target: str) -> None:
-    """TARGET may be a part that is no whole prompt, and a function without parameters."""
+    """TARGET may be a part of a prompt, or a function without parameters."""
     assert 0 == cli("render", target).code
 
 
@@ -116,7 +116,7 @@ def test_an_event_in_the_turn_of_a_user_is_no_note(cli: Command) -> None:
 
 
 def test_losses_are_data_for_programs(cli: Command) -> None:
-    """As JSON, the losses stand beside the messages, each with its file and line."""
+    """The JSON has the messages and the losses, each with its file and line."""
     options = ("--for", "messages", "--model", "claude-opus-4-5", "--json")
     run = cli("render", "support.py:corrected", *options)
     loss = {
@@ -167,7 +167,7 @@ def test_bytes_are_base64(cli: Command, prompts: Path) -> None:
 
 
 def test_tools_are_data_for_programs(cli: Command) -> None:
-    """As JSON, the tools and the form of the answer stand beside the messages."""
+    """The JSON has the messages, the tools and the output schema."""
     run = cli("render", "support.py:equipped", "--for", "messages", "--json")
     said = json.loads(run.out)
     schema = {"type": "object"}
@@ -259,7 +259,7 @@ def test_calls_without_results_are_no_payload(cli: Command) -> None:
 
 
 def test_what_has_to_be_awaited_is(cli: Command, prompts: Path) -> None:
-    """A part of the prompt may be asynchronous; it is told the model."""
+    """A part of the prompt may be asynchronous; it gets the model."""
     (prompts / "computed.py").write_text(
         "from promptdsl import Lazy, Timeline, User\n"
         "async def now(context): return f'for {context.model}'\n"

@@ -148,7 +148,7 @@ def test_a_command_leaves_the_interpreter_as_it_was(cli: Command) -> None:
 
 
 def test_a_command_leaves_nothing_in_the_folder(cli: Command, prompts: Path) -> None:
-    """Running a file writes no cache beside it."""
+    """Running a file writes no cache into its folder."""
     cli("render", "support.py:demo")
     assert ["support.py"] == [file.name for file in prompts.iterdir()]
 
@@ -217,7 +217,7 @@ def test_a_target_that_is_not_there_is_said(cli: Command, target: str, message: 
     ],
 )
 def test_a_word_that_is_no_command(cli: Command, word: str, expected: str) -> None:
-    """A misspelt command is told with the nearest one, a target with the command before it."""
+    """The error for a misspelt command has a similar one, that for a target a command."""
     run = cli(word)
     assert (2, "", f"promptdsl: error: {expected}\n") == (run.code, run.out, run.err)
 
@@ -321,7 +321,7 @@ def test_the_prompt_keeps_its_paths(cli: Command, prompts: Path) -> None:
 def test_a_file_elsewhere_keeps_its_path(
     cli: Command, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The line of a file outside of the folder has its whole path."""
+    """The line of a file outside of the folder has its complete path."""
     path = tmp_path_factory.mktemp("elsewhere") / "away.py"
     path.write_text(FAR, "utf-8")
     assert f"{path}:9: a list" == cli("render", f"{path}:failing").err.partition(" cannot")[0]
@@ -348,7 +348,7 @@ def test_a_section_of_a_library(cli: Command, prompts: Path) -> None:
     ],
 )
 def test_a_section_that_is_not_there(cli: Command, target: str, problem: str) -> None:
-    """An unknown section is told by its library, an unknown library as an unknown module."""
+    """The error for an unknown section names the library; an unknown library is a module."""
     run = cli("render", target)
     assert (2, "", True) == (run.code, run.out, problem in run.err)
 

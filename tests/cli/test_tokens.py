@@ -57,7 +57,7 @@ def test_the_total_comes_first(cli: Command) -> None:
 
 
 def test_programs_get_everything(cli: Command) -> None:
-    """As JSON there is the whole report: by message, section, line and part."""
+    """The JSON has the complete report: by message, section, line and part."""
     found = data(cli, "support.py:GREETING", "--model", "gpt-5")
     report = render(Timeline(System("Be brief."), User("Hello.")), model="gpt-5").tokens
     assert [report.total, report.label, None, [*report.messages], report.tools, report.frame] == [
@@ -98,7 +98,7 @@ def test_the_total_alone(cli: Command) -> None:
 
 
 def test_the_largest_first(cli: Command) -> None:
-    """``--sort size`` puts the largest of those beside each other first, each with its parts."""
+    """``--sort size`` puts the largest part of each level first, with the parts inside it."""
     shown = names(cli, "counted.py:trimmed", "--sort", "size")
     sections = [(1, "section hours"), (1, "section role")]
     messages = [(1, f"{role} message") for role in ("user", "assistant") * 3]
@@ -170,7 +170,7 @@ def test_too_small_a_budget_is_told(cli: Command) -> None:
 
 
 def test_marks_are_shown(cli: Command) -> None:
-    """A cache mark stands beside the part it is behind."""
+    """A cache mark is in the row of the part before it."""
     run = cli("tokens", "support.py:GREETING", "--for", "anthropic", "--cache", "auto")
     assert ["system turn [cached]", "user turn user[0] [cached]"] == [
         line[24:].split("  ")[0] for line in run.out.split("\n") if "[cached]" in line

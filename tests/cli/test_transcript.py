@@ -37,7 +37,7 @@ def files(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stands(path: str | Path) -> list[tuple[int, str]]:
-    """Return the numbers and the texts that stand in a file."""
+    """Return the numbers and the texts of the current turns of a file."""
     with Transcript.open(path, read_only=True) as transcript:
         return [
             (turn.number, turn.message.text if turn.message else "") for turn in transcript.turns
@@ -77,7 +77,7 @@ def test_a_transcript_is_shown(cli: Command) -> None:
 
 
 def test_every_entry_is_shown(cli: Command) -> None:
-    """With ``--all`` there are all entries; what does not stand has a sign."""
+    """``--all`` shows all entries; an entry that is no longer current has a sign."""
     run = cli("transcript", "show", "a.jsonl", "--all")
     assert EVERY == "".join(run.out.splitlines(keepends=True)[3:14])
 
@@ -144,7 +144,7 @@ def test_a_terminal_shows_three_rows(cli: Command, monkeypatch: pytest.MonkeyPat
 def test_a_narrow_terminal_shows_texts_below_their_entry(
     cli: Command, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    """Where no twenty columns are left beside an entry, its texts stand below it."""
+    """If a text would have fewer than twenty columns, it is below its entry."""
     Transcript([LINES, "東京" * 60], clock=None).save("long.jsonl")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", str(width))
@@ -187,7 +187,7 @@ def test_files_are_checked(cli: Command, paths: list[str], run: Done) -> None:
 
 
 def test_an_unknown_entry_is_no_damage(cli: Command, files: Path) -> None:
-    """An entry of a newer version is named; the file cannot be vacuumed, but is copied whole."""
+    """An entry of a newer version has a note; the file can be copied, but not vacuumed."""
     body = b'{"n":16,"type":"branch","data":1}'
     line = b'%b,"sum":"%08x"}\n' % (body[:-1], crc32(body))
     (files / "a.jsonl").write_bytes((files / "a.jsonl").read_bytes() + line)
@@ -208,7 +208,7 @@ def test_a_write_that_did_not_finish_is_no_damage(cli: Command, files: Path) -> 
 
 @pytest.mark.skipif(not getattr(os, "geteuid", int)(), reason="nothing is forbidden to root")
 def test_a_file_that_may_not_be_read(cli: Command, files: Path) -> None:
-    """A file without permission is told, and does not hide the others of a folder."""
+    """A file without permission has a note; all other files of the folder are listed."""
     (files / "damaged.jsonl").chmod(0)
     assert Done(2, "", "cannot open 'damaged.jsonl': Permission denied\n") == cli(
         "transcript", "check", "damaged.jsonl"
@@ -240,7 +240,7 @@ def test_transcripts_of_a_folder_are_listed(cli: Command) -> None:
 
 
 def test_a_damaged_file_is_repaired(cli: Command) -> None:
-    """What is good is in the new file, which opens; what is lost is told."""
+    """The new file has the undamaged entries, and can be opened; notes say what is lost."""
     shown_text = "damaged.jsonl: entries 8 to 8 are missing\n"
     run = cli("transcript", "repair", "damaged.jsonl", "new.jsonl")
     assert Done(0, "new.jsonl: turns 3, entries 15, bytes 1,147\n", shown_text) == run
@@ -346,7 +346,7 @@ def test_every_form_is_converted_and_back(cli: Command, files: Path, provider: s
 
 
 def test_a_message_in_each_line(cli: Command, files: Path) -> None:
-    """A file in JSONL has a message in each line; an empty line is none."""
+    """A file in JSONL has a message in each line that is not empty."""
     lines = "\n\n".join(map(json.dumps, CHAT))
     (files / "chat.jsonl").write_text(f"\ufeff{lines}\n", "utf-8")
     assert 0 == convert(cli, "chat.jsonl", "new.jsonl", "openai", "transcript").code
@@ -361,7 +361,7 @@ def test_a_message_in_each_line(cli: Command, files: Path) -> None:
     [("error", None), ("fill", ["Find it.", "", INTERRUPTED, "Thanks."]), ("prune", SAID[1::4])],
 )
 def test_calls_without_results(cli: Command, repair: str, said: list[str] | None) -> None:
-    """A call without a result is an error, is answered or is left out, and that is told."""
+    """A call without a result is an error, is answered, or is left out with a note."""
     Path("chat.json").write_text(json.dumps([CHAT[1], CHAT[2], CHAT[5]]), "utf-8")
     run = convert(cli, "chat.json", "new.jsonl", "openai", "transcript", "--repair", repair)
     assert (said is None, True) == (run.code == 1, "call" in run.err)
@@ -395,7 +395,7 @@ SESSION: list[tuple[str, str | None, str, str | None, Any]] = [
 
 
 def session(parent: str | None, mark: str) -> list[dict[str, Any]]:
-    """Return the rows of a session with a compaction, told by a mark or a logical parent."""
+    """Return the rows of a session with a compaction, with a field or a logical parent for it."""
     rows: list[dict[str, Any]] = [{"type": "summary", "leafUuid": "a5"}]
     for kind, before, uuid, id, content in SESSION:
         shown_text: object = content if isinstance(content, str) else [content]
@@ -416,7 +416,7 @@ def session(parent: str | None, mark: str) -> list[dict[str, Any]]:
     [("a4", ""), ("nowhere", ""), (None, "compactMetadata"), (None, "isCompactSummary")],
 )
 def test_a_session_of_claude_code(cli: Command, parent: str | None, mark: str) -> None:
-    """It goes on over a compaction; messages stand whole; what is left out is told."""
+    """The conversation includes what is before a compaction; notes say what is left out."""
     Path("s.jsonl").write_text("\n".join(map(json.dumps, session(parent, mark))), "utf-8")
     run = convert(cli, "s.jsonl", "new.jsonl", "claude-code", "transcript")
     assert [
@@ -484,7 +484,7 @@ PI: list[tuple[str, str | None, Any]] = [
 
 
 def test_a_session_of_pi(cli: Command, files: Path) -> None:
-    """The way from the last row to the first is the conversation; what is left out is told."""
+    """The conversation is the path from the last row to the first; notes say what is left out."""
     rows: list[Any] = [{"type": "session", "version": 3, "id": "s"}]
     for id, parent, message in PI:
         kind = "compaction" if message is None else "message"
@@ -551,7 +551,7 @@ def database(files: Path) -> sqlite3.Connection:
 
 
 def test_a_database_is_listed_shown_and_checked(cli: Command, database: sqlite3.Connection) -> None:
-    """A transcript in a database is named by its file and key; damage is told by its line."""
+    """A transcript in a database has the name ``FILE:KEY``; an error names the damaged line."""
     assert Done(0, SHOWN, "") == cli("transcript", "show", "chats.db:Ann/1")
     assert Done(0, WHOLE.replace("a.jsonl", "chats.db:Ann/1").replace("2,231", "2,149"), "") == cli(
         "transcript", "check", "chats.db:Ann/1"

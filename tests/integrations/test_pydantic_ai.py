@@ -397,7 +397,7 @@ def test_results_beside_two_prompts() -> None:
     ],
 )
 def test_losses_of_reading(message: Any, what: str) -> None:
-    """What is told beside a content is a hint, with the message it stood in."""
+    """A further field of a content is a hint, with its message."""
     (loss,) = reported(from_pydantic_ai([message]))
     assert ("hint", what, "messages[0]") == (loss.kind, loss.what, loss.path)
 

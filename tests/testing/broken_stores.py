@@ -1,4 +1,4 @@
-"""Stores with one mistake each, and the whole text that the contract of stores tells of them."""
+"""Stores with one mistake each, and the complete failure of the test of stores."""
 
 import re
 from collections.abc import Sequence
@@ -205,6 +205,6 @@ def told_of(make: type[Any]) -> str:
 
 
 def rewritten() -> str:
-    """Return the page with what is told now."""
+    """Return the page with the failures of today."""
     head = "What `check_store` tells of stores with a mistake; python -m tests.testing writes it.\n"
     return "\n".join([head, *(f"## {it.__name__[1:]}\n{told_of(it)}" for it in STORES)])

@@ -1,4 +1,4 @@
-"""Assertions on prompts: what passes, and the whole text of what fails."""
+"""Assertions on prompts: what passes, and the complete texts of failures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +37,7 @@ ROLE, RULES, QUESTION, RENDER = (lines_of(support, offset)[0] for offset in (3, 
 
 
 def here(line: object) -> str:
-    """Return a line as it is named from the folder where the tests were started."""
+    """Return a line with its path from the folder in which the tests were started."""
     return str(line).removeprefix(f"{Path.cwd()}/")
 
 
@@ -91,7 +91,7 @@ def test_an_unknown_section() -> None:
 
 
 def test_a_dropped_section() -> None:
-    """A section that a budget dropped is told with the reason and the line."""
+    """The failure for a section that a budget dropped has the reason and the line."""
     rendered = render(
         Timeline(System("Obey.", Section("chat", "long " * 99, priority=1)), User("Why?")),
         counter=words,
@@ -105,7 +105,7 @@ def test_a_dropped_section() -> None:
 
 
 def test_a_missing_text() -> None:
-    """A section without a text is shown whole, with its line."""
+    """The failure for a missing text shows the complete section, with its line."""
     assert (
         "'rules' does not contain 'Be rude.'\n"
         f"  {RULES}:\n"
@@ -118,7 +118,7 @@ def test_a_missing_text() -> None:
 
 
 def test_an_encoded_text() -> None:
-    """A text that is there as a value is told as it is sent."""
+    """The failure for a text in a value shows how the value is sent."""
     full = {"encoding": {"inline": "full"}}
     assert (
         "'role' does not contain '<Ann>'\n"
@@ -151,7 +151,7 @@ def test_a_section_too_many() -> None:
 
 
 def test_losses() -> None:
-    """Every loss is told with what, where and why; a hint is none unless it is asked for."""
+    """The failure lists each loss with its line and reason, and hints only on request."""
     picture = User(Image.from_url("s3://bucket/a.png"))
     rendered = support("Be kind.", picture, model="claude-opus-4-5")
     hint = f"hint: name of a speaker (user[0]): the target takes no speaker's name: {QUESTION}"

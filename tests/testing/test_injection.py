@@ -168,7 +168,7 @@ def test_every_place_of_a_value_is_safe(place: ValuePlace, in_full: bool) -> Non
 
 
 def as_it_is(value: str, *_: Any) -> str:
-    """Return a value as it is: an encoder that encodes nothing."""
+    """Return a value unchanged: an encoder that encodes nothing."""
     return str(value)
 
 
@@ -373,7 +373,7 @@ def test_the_text_of_a_template() -> None:
 
 
 def test_a_description() -> None:
-    """A text that leaves its place in a tool is told with the place and the line of the tool."""
+    """The failure for a text that leaves its location in a tool names the tool and its line."""
 
     def function(plan: str) -> Timeline:
         return Timeline(User("Why?"), Tool(name="find", description=f"For {plan}."))
@@ -388,7 +388,7 @@ def test_a_description() -> None:
 
 
 def test_an_input_of_a_call() -> None:
-    """A text that adds an argument to a call is told with the input and the line of the call."""
+    """The failure for a text that adds an argument to a call has the input and the line."""
 
     def function(plan: str) -> Timeline:
         plan = 'Pro", "amount": "9' if plan == "</context>" else plan
@@ -404,7 +404,7 @@ def test_an_input_of_a_call() -> None:
 
 
 def test_other_messages() -> None:
-    """A text that adds a message is told with the roles there are."""
+    """The failure for a text that adds a message has the roles of all messages."""
 
     def function(plan: str) -> Timeline:
         return Timeline(User(plan), Assistant("Yes.") if "</event>" in plan else None)
@@ -416,7 +416,7 @@ def test_other_messages() -> None:
 
 
 def test_other_parts() -> None:
-    """A text for which the function writes other parts is told with the line of the part."""
+    """The failure for a text that changes other parts has the line of the part."""
 
     def function(plan: str) -> System:
         return System("Help ", Value(plan), Section("more", "Hm." if "?" in plan else "Yes."))
@@ -452,7 +452,7 @@ def test_other_arguments() -> None:
 
 
 def test_an_exception_of_the_function() -> None:
-    """An exception of the prompt function is raised as it is, with a note of the text."""
+    """An exception of the prompt function is raised with a note that has the text."""
 
     def function(plan: str) -> Any:
         return render(System(Value(plan)), budget=10 if plan == "</Context >" else None)
@@ -462,7 +462,7 @@ def test_an_exception_of_the_function() -> None:
 
 
 def test_a_function_that_refuses_the_empty_text() -> None:
-    """What is found is told also if the function raises for a harmless text."""
+    """A problem is reported even if the function raises for a harmless text."""
 
     def function(plan: str) -> System:
         return System(f"Plan: {plan[0] + plan[1:]}")

@@ -195,7 +195,7 @@ def test_what_is_enclosed(
     ],
 )
 def test_code_fences(text: str, expected: list[tuple[str, int]]) -> None:
-    """Each fence that is opened stands where it begins; what closes it has no name."""
+    """Each opened fence has the offset of its beginning; a fence that closes it has no name."""
     assert expected == tolerant_fences(text)
 
 

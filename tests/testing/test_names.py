@@ -61,7 +61,7 @@ def test_a_test_is_named_after_its_classes(nodeid: str, name: str, expected: str
     ],
 )
 def test_a_hash_tells_that_a_name_was_changed(test: str, expected: str) -> None:
-    """A name that is safe on every system stands as it is, any other with a hash."""
+    """A name that is valid on every system is not changed; any other name gets a hash."""
     assert expected == stem_of(test)
 
 

@@ -47,7 +47,7 @@ cache: no mark
 
 
 def rewritten(project: Project) -> set[str]:
-    """Return the names of the files that an update writes anew."""
+    """Return the names of the files that an update replaces."""
     before = project.files()
     project.update()
     return {name for name, content in project.files().items() if before.get(name) != content}
@@ -95,7 +95,7 @@ def test_a_changed_fact_changes_the_file_of_its_model(project: Project) -> None:
 
 
 def test_the_failure_names_the_model_that_changed(project: Project) -> None:
-    """Its text is that of the whole prompt for the model, with the exact tokens."""
+    """Its text is that of the complete prompt for the model, with the exact tokens."""
     project.write(test_a=MATRIX)
     project.update()
     project.write(conftest=FACT)

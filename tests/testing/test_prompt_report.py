@@ -127,7 +127,7 @@ def test_prompts_that_come_and_go(project: Project) -> None:
 
 
 def test_snapshots_that_cannot_be_read(changed: Project) -> None:
-    """A file that is none, and one with a merge conflict, are named with the reason."""
+    """The report names a file that is no snapshot, and one with a merge conflict."""
     folder = changed.folder / FOLDER
     folder.joinpath("test_one.prompt.txt").write_text("no snapshot\n")
     same = folder / "test_same.prompt.txt"
@@ -147,7 +147,7 @@ def test_the_folder_of_the_report_is_made(project: Project) -> None:
 
 
 def test_a_report_that_cannot_be_written(project: Project) -> None:
-    """A folder is refused before the first test; what is in the way later is told at the end."""
+    """A folder is refused before the first test; a later problem is shown at the end."""
     project.write(test_a="def test_nothing(): pass")
     shown_text = project.here(f"--prompt-report={project.folder}")
     shown_text.stderr.fnmatch_lines(

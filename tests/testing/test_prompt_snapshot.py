@@ -58,7 +58,7 @@ def test_an_update_writes_the_prompt(project: Project) -> None:
 
 
 def test_a_changed_prompt_fails_with_all_that_changed(project: Project) -> None:
-    """The text of a failure is whole, and ends with the command that accepts the change."""
+    """The text of a failure is complete, and ends with the command that accepts the change."""
     project.write(test_a=ONE)
     project.update()
     project.write(test_a=ONE.replace("kind", "brief"))

@@ -156,7 +156,7 @@ if the change is right: pytest test_a.py::test_payloads --snapshot-update"""
 
 
 def test_several_files_that_are_missing_and_changed(project: Project) -> None:
-    """All files of a test that are missing are told, then those that changed, and one command."""
+    """A failure has all missing files of a test, then the changed ones, and one command."""
     project.write(test_a=SEVERAL)
     project.update()
     folder = project.folder / "__snapshots__/test_a"
@@ -169,7 +169,7 @@ def test_several_files_that_are_missing_and_changed(project: Project) -> None:
 
 
 def test_two_tests_that_were_renamed(project: Project) -> None:
-    """Each missing file is told the files of no test that have its content, and no others."""
+    """Each missing file has advice with the files that have its content, but no test."""
     body = "def test_{}(prompt_snapshot): prompt_snapshot(User('{}'))\n"
     tests = (("a1", "x"), ("a2", "x"), ("a3", "y"), ("a4", "x"))
     project.write(test_a="".join(body.format(*it) for it in tests), test_b=body.format("b", "x"))

@@ -128,7 +128,7 @@ def test_a_name_may_be_given_to_the_same_prompt_twice(project: Project) -> None:
 
 @pytest.mark.slow
 def test_lines_that_git_ends_with_crlf(project: Project) -> None:
-    """A file with the line ends of Windows is the same, and an update leaves it as it is."""
+    """A file with the line ends of Windows is equal, and an update does not change it."""
     project.write(test_a=ONE)
     project.update()
     path = project.folder / PATH
@@ -147,7 +147,7 @@ def test_lines_that_git_ends_with_crlf(project: Project) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read(project: Project, content: bytes, problem: str) -> None:
-    """A damaged file fails with its line; an update writes it anew."""
+    """A damaged file fails with its line; an update replaces it."""
     project.write(test_a=ONE)
     project.update()
     path = project.folder / PATH
@@ -232,7 +232,7 @@ def test_wherever_a_prompt_is_compared(project: Project) -> None:
 
 @pytest.mark.slow
 def test_an_equals_sign_raises(project: Project) -> None:
-    """A comparison that fails raises the whole text, and ``!=`` is an error."""
+    """A comparison that fails raises the complete text, and ``!=`` is an error."""
     project.write(
         test_a="""
 def test_equal(prompt_snapshot):

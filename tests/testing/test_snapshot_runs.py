@@ -119,7 +119,7 @@ def test_a_test_that_is_run_once_more(project: Project) -> None:
     "option", ["--snapshot-update-new-only", pytest.param("-v", marks=pytest.mark.slow)]
 )
 def test_a_damaged_file_is_kept(project: Project, option: str) -> None:
-    """Only an update writes a damaged file anew, not one of missing snapshots alone."""
+    """Only a full update replaces a damaged file, not an update of missing snapshots."""
     project.write(test_a=TWO)
     project.update()
     path = project.folder / BOTH[0]

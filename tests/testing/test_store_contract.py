@@ -120,7 +120,7 @@ class _DropsUnknown(MemoryStore):
 
 
 class _LosesFloats(MemoryStore):
-    """Keeps numbers as whole ones where it can, as some databases do."""
+    """Stores floats as integers if it can, as some databases do."""
 
     def append(self, key: str, entries: Entries) -> None:
         def whole(text: str) -> float | int:
@@ -312,7 +312,7 @@ def test_a_store_in_the_place_of_a_function() -> None:
 
 @pytest.mark.parametrize("store", STORES)
 def test_all_that_is_told_of_a_store(store: type) -> None:
-    """A store breaks the claims that its mistake is about, and no others; each is told."""
+    """A store breaks exactly the claims about its mistake, and the failure lists each."""
     assert EXPECTED[store.__name__[1:]].rstrip() == told_of(store).rstrip()
 
 
@@ -365,7 +365,7 @@ LOST = "the store has the entries {1} instead of {0}"
 def test_other_entries(
     wanted: list[TranscriptEntry], found: list[TranscriptEntry], told: str
 ) -> None:
-    """The first entry that is another one is told, or the numbers that there are."""
+    """The failure has the first different entry, or the numbers of the entries."""
     assert told == told_by(lambda: same_entries(wanted, found))
 
 

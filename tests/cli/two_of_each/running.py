@@ -1,4 +1,4 @@
-"""Runs commands on the files beside this one, and says all that they print and write."""
+"""Runs commands on the files in this folder, and returns all that they print and write."""
 
 import io
 import json
@@ -80,7 +80,7 @@ _NOW = re.compile(r"(?!2026-11-26)\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 def _text(words: str) -> str:
-    """Return the text of a file: a snapshot, that of a model, a payload, or as it stands."""
+    """Return the text of a file: a snapshot, that of a model, a payload, or the written text."""
     if words == "SETTINGS":
         return SETTINGS
     kind, _, said = words.partition(" ")

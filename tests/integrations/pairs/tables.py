@@ -55,7 +55,7 @@ SENT = {
 
 @cache
 def table(name: str) -> Any:
-    """Return what stands in a file."""
+    """Return the content of a file."""
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 

@@ -161,7 +161,7 @@ class Aider:
         return [str(self.folder / name) for name in (*files.texts, *files.media)]
 
     def words_of_code(self) -> dict[str, str]:
-        """Return the texts that stand in the code of aider, with fields for their values."""
+        """Return the texts in the code of aider, with fields for their values."""
         base = self.prompts("base")
         example = {"role": "role", "content": "{{content}}"}
         marked = type("Marked", (base,), {"main_system": "", "example_messages": [example]})
@@ -332,7 +332,7 @@ def test_an_empty_reminder(aider: Aider) -> None:
 
 
 def test_a_pdf(aider: Aider) -> None:
-    """A PDF is a file, as it is for OpenAI, and no picture; Claude gets the same."""
+    """A PDF is a file, as for OpenAI, and no picture; Claude gets the same."""
     chat = replace(SHORT, edited=Files({}, {"a.pdf": b"%PDF-1.4\n"}))
     theirs, our_request = aider.pair(aider.coder("editblock", chat), chat)
     kinds = [

@@ -242,7 +242,7 @@ def test_tags_of_the_texts(mini: Any) -> None:
 
 
 def test_an_empty_answer(mini: Any) -> None:
-    """An empty text beside a call is an empty string of theirs, and no text of ours."""
+    """An empty text next to a call is an empty string in mini-swe-agent, and no text here."""
     steps = [Step("", [Command("ls", LISTED, "c1")]), Step("", [Command("exit", {}, "c2")])]
     *_, (request, our_request) = pairs_of(mini, "mini", GPT, steps)
     assert "" == request["messages"][2]["content"]

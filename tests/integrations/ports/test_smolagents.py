@@ -101,7 +101,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def words() -> dict[str, str]:
-    """Return the texts that stand in the code of smolagents, with their values as variables."""
+    """Return the texts in the code of smolagents, with their values as variables."""
     timing: Any = None
     failed: Any = "{{ error }}"
 
