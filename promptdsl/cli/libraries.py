@@ -39,7 +39,7 @@ SECTION = "a section of an installed library, such as starter:untrusted"
 FAILED = "the library is wrong"
 WIDTH = 76
 """The most characters of a line of a description."""
-TAKEN = frozenset({*dir(Library), "name"})
+LIBRARY_ATTRIBUTES = frozenset({*dir(Library), "name"})
 """The attributes of every library. A section with one of these names is no attribute: write
 ``library["name"]``."""
 

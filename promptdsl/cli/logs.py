@@ -73,7 +73,7 @@ def _rows(path: str, query: str, *values: str) -> list[tuple[str]]:
 FILES = "records-*.jsonl"
 HEADER = b'"format":"promptdsl.log"'
 """A text in the first line of every file of a log."""
-SHOWN = 8
+MAXIMUM_IDS = 8
 """The maximum number of ids that an error lists."""
 
 
@@ -143,8 +143,8 @@ def entry_of(
     if id is None:
         if len(entries) != 1:
             ids = _names(entry.id for entry in entries)
-            listed = ", ".join(ids[:SHOWN])
-            rest = f" and {len(ids) - SHOWN:,} more" if ids[SHOWN:] else ""
+            listed = ", ".join(ids[:MAXIMUM_IDS])
+            rest = f" and {len(ids) - MAXIMUM_IDS:,} more" if ids[MAXIMUM_IDS:] else ""
             records = f"{origin} has {len(entries):,} records: choose one with --id"
             raise UsageError(f"{records}: {listed}{rest}" if ids else records)
         return entries[0], []
@@ -166,7 +166,7 @@ def check_id(
     if not matches:
         problem = f"{origin} has no record with the id {id!r}"
         raise UsageError(
-            f"{problem}{suggestion(id, _names(entry.id for entry in entries)[:SHOWN])}"
+            f"{problem}{suggestion(id, _names(entry.id for entry in entries)[:MAXIMUM_IDS])}"
         )
 
 

@@ -16,7 +16,7 @@ import attrs
 
 from promptdsl import Library
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
-from promptdsl.cli.libraries import TAKEN, class_name
+from promptdsl.cli.libraries import LIBRARY_ATTRIBUTES, class_name
 from promptdsl.cli.output import UsageError, as_json, suggestion, write_files
 
 # The project of a library: its ``pyproject.toml``, and the module that defines the library.
@@ -333,7 +333,7 @@ def run_new_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         _check_name(word, name, "section")
     if arguments.function and "/" in name:
         raise UsageError(f"the name of a function cannot have a /: {name}")
-    if name in TAKEN:
+    if name in LIBRARY_ATTRIBUTES:
         problem = f"a section cannot have the name {name!r}"
         raise UsageError(f"{problem}: every library has an attribute of this name")
     project = Project.containing(os.getcwd(), library)

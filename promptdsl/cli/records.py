@@ -48,7 +48,7 @@ from promptdsl.comparing import (
 
 BAR = 20
 """The width of the longest bar, in characters."""
-COMPARED = 100
+MAXIMUM_COMPARED = 100
 """The maximum number of calls whose cached tokens are counted: a call of 13,000 tokens takes about
 33 ms."""
 OPTIONAL_COLUMNS = ("messages", "model", "losses", "dropped")
@@ -120,9 +120,9 @@ def call_rows(entries: Sequence[LogEntry], selected: Sequence[LogEntry]) -> list
     """Return a row for each selected entry.
 
     A call fills the cache for the next call with the same name, provider and model. Cached tokens
-    are counted for the last ``COMPARED`` selected entries. ``entries`` are all entries of the log.
+    are counted for the last ``MAXIMUM_COMPARED`` selected entries. ``entries`` are all entries of the log.
     """
-    compared = {id(entry) for entry in selected[-COMPARED:]}
+    compared = {id(entry) for entry in selected[-MAXIMUM_COMPARED:]}
     cached: dict[int, int | None] = {}
     last: dict[str, LogEntry] = {}
     rendered_last: dict[str, Rendered | None] = {}
@@ -143,9 +143,9 @@ def call_rows(entries: Sequence[LogEntry], selected: Sequence[LogEntry]) -> list
 
 def notes_on(selected: Sequence[LogEntry]) -> list[str]:
     """Return a note if cached tokens are not counted for all calls."""
-    if len(selected) <= COMPARED:
+    if len(selected) <= MAXIMUM_COMPARED:
         return []
-    which = f"the last {COMPARED} of {len(selected):,} calls"
+    which = f"the last {MAXIMUM_COMPARED} of {len(selected):,} calls"
     return [f"cached tokens are shown for {which}: list fewer calls, such as with --since"]
 
 

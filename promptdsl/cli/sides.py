@@ -92,7 +92,7 @@ class Repository:
             refs = self.run("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace")
             advice = suggestion(revision, refs.split())
             if self.run("rev-parse", "--is-shallow-repository") == b"true\n":
-                advice += "\n  this clone is shallow: git fetch --unshallow fetches all revisions"
+                advice += "\n  this clone is shallow: fetch the rest with git fetch --unshallow"
             raise UsageError(f"no such revision: {revision}{advice}") from None
         return commit.decode().strip()
 

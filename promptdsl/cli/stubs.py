@@ -24,7 +24,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from promptdsl import Library, LibraryError, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
-from promptdsl.cli.libraries import FAILED, SECTION, TAKEN, class_name, loaded_section
+from promptdsl.cli.libraries import FAILED, LIBRARY_ATTRIBUTES, SECTION, class_name, loaded_section
 from promptdsl.cli.output import FileError, UsageError, as_json, write_files
 from promptdsl.cli.target import loaded_target
 
@@ -239,7 +239,7 @@ def stub_text(library: Library, target: str) -> str:
     """
     variable = target.rpartition(":")[2]
     imports = Imports({"promptdsl": {"Library", "component"}})
-    names = {name for name in library.sections if name.isidentifier()} - TAKEN
+    names = {name for name in library.sections if name.isidentifier()} - LIBRARY_ATTRIBUTES
     methods = [_method(library[name], library.sections[name], imports) for name in sorted(names)]
     name = class_name(library.name)
     body = "\n".join(methods) or "    pass\n"

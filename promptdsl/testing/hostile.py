@@ -327,11 +327,11 @@ def code_fences(text: str) -> list[tuple[str, int]]:
 
 # Hostile texts in the data of a prompt: its tools, its output schema and its calls.
 
-INPUT = frozenset(("input", "args", "arguments"))
+INPUT_KEYS = frozenset(("input", "args", "arguments"))
 """The keys of providers for the input of a call. Only in an input, the argument may be a key."""
-NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+KEYS_OF_NAMES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 """The keys of a JSON schema whose values have names as keys."""
-VALUES = ("enum", "const", "default", "examples", "example")
+KEYS_OF_DATA = ("enum", "const", "default", "examples", "example")
 """The keys of a JSON schema with data, such as the values that an argument may have."""
 
 
@@ -357,9 +357,9 @@ class DataDifference(NamedTuple):
         """Whether the value is a description or a comment: a model reads it as an instruction."""
         keys = iter(self.path)
         for key in keys:
-            if key in VALUES or key in INPUT:
+            if key in KEYS_OF_DATA or key in INPUT_KEYS:
                 return False
-            if key in NAMED:
+            if key in KEYS_OF_NAMES:
                 next(keys, None)
         return self.path[-1] in ("description", "title", "$comment")
 
@@ -438,7 +438,7 @@ def differences(before: object, after: object, *path: str | int) -> Iterator[Dat
     if is_mapping(before) and is_mapping(after):
         old_items, new_items = _compared(before), _compared(after)
         pairs = [*zip(old_items, new_items, strict=False)]
-        may_be_value = not INPUT.isdisjoint(path)
+        may_be_value = not INPUT_KEYS.isdisjoint(path)
         alike = [a == b or (may_be_value and WORD in a) for (a, _), (b, _) in pairs]
         if len(old_items) == len(new_items) and all(alike):
             for (key, old), (_, new) in pairs:

@@ -152,7 +152,7 @@ def test_a_budget_without_a_reserve(cli: Command, tmp_path: Path) -> None:
 
 def test_many_calls(cli: Command, log: PromptLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long list only the last calls are compared, and a note says so."""
-    monkeypatch.setattr(record_rows_module, "COMPARED", 1)
+    monkeypatch.setattr(record_rows_module, "MAXIMUM_COMPARED", 1)
     run = cli("records", "list", str(log.folder))
     assert ["cached" in line for line in run.out.splitlines() if "│" in line] == [
         *(False, False, False, True)
