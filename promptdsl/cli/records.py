@@ -120,7 +120,8 @@ def call_rows(entries: Sequence[LogEntry], selected: Sequence[LogEntry]) -> list
     """Return a row for each selected entry.
 
     A call fills the cache for the next call with the same name, provider and model. Cached tokens
-    are counted for the last ``MAXIMUM_COMPARED`` selected entries. ``entries`` are all entries of the log.
+    are counted for the last ``MAXIMUM_COMPARED`` selected entries. ``entries`` are all entries of
+    the log.
     """
     compared = {id(entry) for entry in selected[-MAXIMUM_COMPARED:]}
     cached: dict[int, int | None] = {}
