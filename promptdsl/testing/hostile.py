@@ -156,10 +156,11 @@ class InjectionLocation:
 
     ``before`` and ``after`` are the rest of the text, ``start`` and ``end`` the rest of its block.
     ``names`` and ``literals`` are the tags and delimiters that the argument must not forge.
-    ``is_markdown``: the argument is read as Markdown. ``code`` is the text between the author's
-    code fence and the argument, if it is in one. ``prefix`` begins each line of the argument after
-    the first. ``has_no_brackets``: angle brackets are encoded there. ``is_verbatim``: the argument
-    is sent unencoded. ``keeps_argument``: the prompt function does not change the argument.
+    ``is_markdown``: the argument is read as Markdown. ``code`` is the text from the author's code
+    fence up to the argument, if the argument is in code. ``prefix`` begins each line of the
+    argument after the first. ``has_no_brackets``: angle brackets are encoded there.
+    ``is_verbatim``: the argument is sent unencoded. ``keeps_argument``: the prompt function does
+    not change the argument.
     """
 
     text: str
@@ -197,38 +198,33 @@ class InjectionLocation:
 
         ``piece`` is what was sent for the ``hostile`` text.
         """
-        lines = self.unindented(piece)
+        lines, harmless = self.unindented(piece), self.harmless_piece
         guarded = guard(piece + self.after, self.names, self.literals) if self.names else piece
         if not (self.has_no_brackets or guarded.startswith(piece)):
             return "forges a tag or delimiter of the prompt"
-        if not self.has_no_brackets and self._completes(piece) > self._completes(
-            self.harmless_piece
-        ):
+        if not self.has_no_brackets and self._completes(piece) > self._completes(harmless):
             return "completes a tag of the prompt"
         if self.is_verbatim:
-            changed = (
-                self.keeps_argument
-                and piece != valid_unicode(self.harmless_piece.replace(WORD, hostile))[0]
-            )
-            return "is not sent unchanged" if changed and not self.names else None
+            expected = valid_unicode(harmless.replace(WORD, hostile))[0]
+            is_changed = self.keeps_argument and piece != expected
+            return "is not sent unchanged" if is_changed and not self.names else None
         if self.has_no_brackets and ("<" in lines or ">" in lines):
             return "writes a tag"
         before, after = self.adjacent_lines
-        if self.is_markdown and skeleton(before + piece + after) != skeleton(
-            before + self.harmless_piece + after
-        ):
+        structure = skeleton(before + harmless + after)
+        if self.is_markdown and skeleton(before + piece + after) != structure:
             return "begins a heading, a rule or a code fence"
-        if self.code and self._fences(piece + after) != self._fences(self.harmless_piece + after):
+        if self.code and self._fences(piece + after) != self._fences(harmless + after):
             return ENDS_CODE
         # In JSON, two adjacent surrogates are one character.
         paired = hostile.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-        expected_readings = {self.harmless_piece.replace(WORD, text) for text in (hostile, paired)}
+        expected_readings = {harmless.replace(WORD, text) for text in (hostile, paired)}
         if self.keeps_argument and expected_readings.isdisjoint(readings(lines)):
             return "does not come back from decode()"
         return None
 
     def _fences(self, text: str) -> list[str]:
-        """Return the code fences of a text after the author's code, and those before it."""
+        """Return the code fences in the author's code and in the text that follows it."""
         return [fence for fence, _ in code_fences(self.code + text)]
 
     def _completes(self, piece: str) -> bool:

@@ -395,7 +395,7 @@ class HarmlessPrompt:
 def _code_before(
     span: Span, block: Sequence[Span], surroundings: tuple[str, str], literals: Collection[str]
 ) -> str | None:
-    """Return the text between the author's code fence and the argument; ``None`` without a fence.
+    """Return the text from the author's code fence up to the argument; ``None`` without a fence.
 
     ``surroundings`` are the texts before and after the argument in its block. Returns ``""`` if
     promptdsl wrote the code fence, or if a tag or delimiter encloses the argument.
