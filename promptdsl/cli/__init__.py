@@ -23,7 +23,7 @@ from promptdsl.cli.output import (
     coloured_notes,
     error_text,
     has_colours,
-    relative,
+    relative_paths,
     suggestion,
 )
 from promptdsl.comparing import visible
@@ -108,7 +108,7 @@ def _print_text(stream: TextIO | None, text: str) -> int:
     if not text or stream is None:
         return OK
     if stream is sys.stderr:
-        text = visible(relative(text))
+        text = visible(relative_paths(text))
         if has_colours(stream):
             text = coloured_notes(text)
     try:

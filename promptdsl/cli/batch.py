@@ -356,15 +356,18 @@ def _cost(tokens: int, price: float, cached_tokens: int = 0, cached_price: float
 
 
 def _request_counts(writer: BatchWriter) -> str:
-    requests, files = _counted(writer.sent, "request"), _counted(len(writer.parts), "file")
+    requests, files = (
+        _counted_noun(writer.sent, "request"),
+        _counted_noun(len(writer.parts), "file"),
+    )
     return f"{requests} of {_rows(writer.rows)} in {files}"
 
 
 def _rows(count: int) -> str:
-    return _counted(count, "row")
+    return _counted_noun(count, "row")
 
 
-def _counted(count: int, noun: str) -> str:
+def _counted_noun(count: int, noun: str) -> str:
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 

@@ -54,7 +54,7 @@ def add_check(add_parser: AddParser) -> None:
 def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Check the files and prompts; return the findings, the notes and the exit code."""
     if arguments.explain is not None:
-        return _explained(arguments.explain), [], 0
+        return _explanation(arguments.explain), [], 0
     try:
         settings = CheckSettings.near().changed(
             select=_ids(arguments.select), ignore=_ids(arguments.ignore)
@@ -142,7 +142,7 @@ def _error_of_target(error: BaseException) -> PromptError:
     return PromptError(error.what, fix=error.fix, at=lines)
 
 
-def _explained(id: str) -> str:
+def _explanation(id: str) -> str:
     if id == "all":
         return "\n".join(f"{rule.id}  {rule.name}" for rule in RULES.values())
     if id.upper() not in RULES:
@@ -169,13 +169,15 @@ def _github(report: CheckReport) -> str:
 
 
 def _annotation(finding: Finding) -> str:
-    location = f"file={_escaped(finding.file)}" + (f",line={finding.line}" if finding.line else "")
+    location = f"file={_escaped_text(finding.file)}" + (
+        f",line={finding.line}" if finding.line else ""
+    )
     location += f",col={finding.column}" if finding.column else ""
-    text = _escaped(finding.text, is_data=True)
+    text = _escaped_text(finding.text, is_data=True)
     return f"::error {location},title={finding.rule}::{text}"
 
 
-def _escaped(text: str, *, is_data: bool = False) -> str:
+def _escaped_text(text: str, *, is_data: bool = False) -> str:
     special = "%" if is_data else "%:,"
     text = visible(text, one_line=True)
     return re.sub(f"[{special}]", lambda match: f"%{ord(match[0]):02X}", text)

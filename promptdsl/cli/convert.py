@@ -1,6 +1,6 @@
 """Reads conversations that other programs recorded, and returns them as transcripts.
 
-Read ``recorded`` first. A session of a coding agent needs a function that finds its messages:
+Read ``recorded_conversation`` first. A session of a coding agent needs a function that finds its messages:
 ``_claude_code``, ``_codex`` or ``_pi``.
 """
 
@@ -15,7 +15,9 @@ from promptdsl.cli.options import PROVIDERS
 from promptdsl.cli.output import FileError, UsageError
 
 
-def recorded(path: str, provider_format: str, repair: str) -> tuple[Transcript, list[str]]:
+def recorded_conversation(
+    path: str, provider_format: str, repair: str
+) -> tuple[Transcript, list[str]]:
     """Return the conversation in a file, and notes on what was left out.
 
     ``provider_format`` is one of the :data:`PROVIDER_FORMATS`, or a server. A file ``*.jsonl`` has

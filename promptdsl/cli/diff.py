@@ -18,10 +18,10 @@ from promptdsl.cli.output import (
     UsageError,
     as_json,
     as_row,
-    coloured,
+    coloured_diff,
     fields,
     is_colourful,
-    relative,
+    relative_paths,
     write_report,
 )
 from promptdsl.cli.sides import (
@@ -313,7 +313,7 @@ def run_diff(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         if any(name not in WITH_BASE for name in changed):
             raise UsageError("--base compares files: leave out the options of a prompt, such as -p")
         report, notes = checkout_report(arguments.base, arguments.sides)
-        report_text, problems, code = _formatted(report, arguments)
+        report_text, problems, code = _formatted_report(report, arguments)
         notes += problems
     if arguments.output is None:
         return report_text, notes, code
@@ -350,7 +350,7 @@ def _compare_two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     difference = diff(before, after, inputs=inputs)
     status: Status = "changed" if difference else "same"
     report = DiffReport((PromptComparison(second, status, difference),))
-    report_text, _, code = _formatted(report, arguments)
+    report_text, _, code = _formatted_report(report, arguments)
     return report_text, notes, code
 
 
@@ -392,13 +392,15 @@ def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]
     return pairs
 
 
-def _formatted(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def _formatted_report(
+    report: DiffReport, arguments: argparse.Namespace
+) -> tuple[str, list[str], int]:
     """Return a report in the format of ``--format``, its problems, and its exit code."""
     match arguments.format:
         case "text":
-            report_text = visible(relative(report.text))
+            report_text = visible(relative_paths(report.text))
             if arguments.output is None and is_colourful():
-                report_text = coloured(report_text)
+                report_text = coloured_diff(report_text)
         case "json":
             report_text = as_json(report.to_dict())
         case "markdown":
@@ -426,7 +428,7 @@ def _cache_diff(
     report = promptdsl.prefix_report(before, after)
     code = DIFFERENT if report.first else 0
     if not as_data:
-        return visible(relative(str(report))), notes, code
+        return visible(relative_paths(str(report))), notes, code
     names = ("shared", "served", "before", "after", "behind", "cost", "label", "extends")
     dropped = fields(report, "dropped", "pays_from")
     data = {**fields(report, *names), **dropped, "first": report.first and as_row(report.first)}

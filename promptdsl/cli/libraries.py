@@ -30,7 +30,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.cli.commands import AddParser, Arguments, add_arguments, add_command, read_arguments
-from promptdsl.cli.output import UsageError, as_json, as_section, fields, relative, suggestion
+from promptdsl.cli.output import UsageError, as_json, as_section, fields, relative_paths, suggestion
 from promptdsl.comparing import visible
 
 # Loading the library or section that a command names, and a section as JSON data and as text.
@@ -121,7 +121,7 @@ def section_row(info: SectionInfo) -> dict[str, object]:
         "inputs": None
         if info.inputs is None
         else [_input_row(declared) for declared in info.inputs],
-        "file": relative(f"{info.file}:{info.line}").rpartition(":")[0],
+        "file": relative_paths(f"{info.file}:{info.line}").rpartition(":")[0],
         "line": info.line,
     }
 
@@ -146,7 +146,7 @@ def default_text(default: object) -> str:
     return default.isoformat() if isinstance(default, date) else repr(default)
 
 
-def wrapped(text: str, indent: str = "    ") -> Iterable[str]:
+def wrapped_lines(text: str, indent: str = "    ") -> Iterable[str]:
     """Return a text as indented lines of at most ``WIDTH`` characters."""
     wrap = textwrap.TextWrapper(WIDTH, indent, indent, break_on_hyphens=False).wrap
     return [row for line in visible(text).split("\n") for row in wrap(line) or [""]]
@@ -240,7 +240,7 @@ def _libraries(
         lines.append(visible(text.rstrip(), one_line=True))
         # The text of a section's problem names the section.
         for text in (problem, *broken.values()):
-            lines += wrapped(f"problem: {text}") if text else []
+            lines += wrapped_lines(f"problem: {text}") if text else []
     return rows, lines
 
 
@@ -255,7 +255,7 @@ def _sections(library: Library) -> tuple[list[dict[str, object]], list[str]]:
             qualified = f"{library.name}:{name}"
             rows.append({"name": qualified, "problem": one_line(error)})
             lines.append(visible(qualified, one_line=True))
-            lines += wrapped(f"problem: {one_line(error)}")
+            lines += wrapped_lines(f"problem: {one_line(error)}")
             continue
         rows.append(section_row(info))
         inputs = [
@@ -267,7 +267,7 @@ def _sections(library: Library) -> tuple[list[dict[str, object]], list[str]]:
         call = f"{info.section.name}({'...' if info.inputs is None else ', '.join(inputs)})"
         lines.append(visible(call, one_line=True))
         summary = [info.title, info.description if info.kind == "template" else ""]
-        lines += wrapped(": ".join(text for text in summary if text)) if any(summary) else []
+        lines += wrapped_lines(": ".join(text for text in summary if text)) if any(summary) else []
     return rows, lines
 
 
@@ -303,7 +303,7 @@ def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     values = read_arguments(arguments.pairs, arguments.props)
     with loaded_section(arguments.target) as (library, name):
         info = library.sections[name]
-        inputs = _inputs(info, values)
+        inputs = _parsed_inputs(info, values)
         required = [declared for declared in info.inputs or () if declared.required]
         missing = [declared for declared in required if declared.name not in inputs]
         rendered, problem = None, ""
@@ -327,14 +327,14 @@ def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             notes = [f"model {arguments.model!r} is unknown"]
         if arguments.json:
             return _json_text(info, missing, rendered), [*notes, *([problem] if problem else [])]
-        return _text(info, rendered, problem), notes
+        return _section_text(info, rendered, problem), notes
 
 
 def _is_list(declared: Input) -> bool:
     return declared.type.startswith("list")
 
 
-def _inputs(info: SectionInfo, values: Arguments) -> Mapping[str, object]:
+def _parsed_inputs(info: SectionInfo, values: Arguments) -> Mapping[str, object]:
     """Return the values of the inputs of a section; each text is parsed as the type of its input.
 
     Raises :class:`UsageError` for an unknown input, and for a text of another type.
@@ -355,21 +355,24 @@ def _inputs(info: SectionInfo, values: Arguments) -> Mapping[str, object]:
     return parsed
 
 
-def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
+def _section_text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
     lines = [visible(str(info.section), one_line=True)]
-    lines += wrapped(info.title) if info.title else []
-    lines += wrapped(info.description) if info.description else []
-    lines += ["", f"{info.kind} in {visible(relative(f'{info.file}:{info.line}'), one_line=True)}"]
+    lines += wrapped_lines(info.title) if info.title else []
+    lines += wrapped_lines(info.description) if info.description else []
+    lines += [
+        "",
+        f"{info.kind} in {visible(relative_paths(f'{info.file}:{info.line}'), one_line=True)}",
+    ]
     lines += ["", "inputs: " + ("any" if info.inputs is None else "none")]
     if info.inputs:
         lines[-1] = "inputs:"
     for declared in info.inputs or ():
         default = " (required)" if declared.required else f" = {default_text(declared.default)}"
         lines.append(visible(f"  {declared.name}: {declared.type}{default}", one_line=True))
-        lines += wrapped(declared.doc, "      ") if declared.doc else []
+        lines += wrapped_lines(declared.doc, "      ") if declared.doc else []
     lines += ["", f"── source {'─' * (RULE - 10)}", visible(info.source.rstrip("\n"))]
     if rendered is None:
-        return "\n".join([*lines, "", *wrapped(problem, "")])
+        return "\n".join([*lines, "", *wrapped_lines(problem, "")])
     tokens = f"{rendered.tokens.total:,} tokens: {rendered.tokens.label}"
     return "\n".join([*lines, "", str(rendered).rstrip("\n"), "", visible(tokens, one_line=True)])
 

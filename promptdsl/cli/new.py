@@ -55,7 +55,7 @@ class Project:
             if parent == folder:
                 raise UsageError(f"no folder from here up has a pyproject.toml: {BEGIN}")
             folder = parent
-        libraries = _declared(os.path.join(folder, "pyproject.toml"))
+        libraries = _declared_libraries(os.path.join(folder, "pyproject.toml"))
         if name and name not in libraries:
             raise UsageError(f"{folder} has no library {name!r}{suggestion(name, libraries)}")
         if not name and len(libraries) != 1:
@@ -117,12 +117,12 @@ class Project:
         text = '"""The sections that are functions."""\n'
         if os.path.isfile(file):
             text = _read(file)
-        missing = sorted(set(IMPORTS) - _bound(text))
+        missing = sorted(set(IMPORTS) - _bound_names(text))
         if missing:
             text = _with_import(text, f"from promptdsl import {', '.join(missing)}")
-        if name in _bound(text):
+        if name in _bound_names(text):
             raise UsageError(f"{file} already defines the name {name!r}")
-        is_imported = "sections" in _bound(self.source)
+        is_imported = "sections" in _bound_names(self.source)
         library = self._with_section(f"sections.{name}" if is_imported else name)
         if not is_imported:
             origin = f"{package}.sections" if package else "sections"
@@ -149,7 +149,7 @@ class Project:
         return "\n".join(lines)
 
 
-def _declared(pyproject: str) -> dict[str, str]:
+def _declared_libraries(pyproject: str) -> dict[str, str]:
     """Return the libraries that a ``pyproject.toml`` declares: ``module:variable`` by name.
 
     Raises :class:`UsageError` if it declares none, or cannot be read.
@@ -190,7 +190,7 @@ def _library_call(source: str, file: str, library: str) -> ast.Call:
     raise UsageError(f"{file} has no Library(...): name the right module in pyproject.toml")
 
 
-def _bound(source: str) -> set[str]:
+def _bound_names(source: str) -> set[str]:
     """Return the names of the functions, the classes and the imports of a module."""
     names: set[str] = set()
     for statement in ast.parse(source).body:

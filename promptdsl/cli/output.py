@@ -218,7 +218,7 @@ def has_colours(stream: TextIO | None) -> bool:
     return not is_plain and stream is not None and stream.isatty()
 
 
-def relative(text: str) -> str:
+def relative_paths(text: str) -> str:
     """Return a text with a relative path in each ``file:line`` of the current folder."""
     folder_pattern = re.escape(os.path.join(os.getcwd(), ""))
     return re.sub(rf'(?<![^\s"]){folder_pattern}(?=[^\n:"]*(?::|", line )\d)', "", text)
@@ -229,7 +229,7 @@ def as_row(reported: "Loss | Difference | TokenPart") -> dict[str, object]:
     row = attrs.asdict(reported, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
     section = row.pop("library", None)
     library = {} if section is None else {"library": as_section(section)}
-    return {**row, **library, **located(reported.source)}
+    return {**row, **library, **location_fields(reported.source)}
 
 
 def fields(instance: object, *names: str) -> dict[str, object]:
@@ -245,9 +245,9 @@ def as_section(section: "LibrarySection") -> dict[str, object]:
 _NO_DATA = ("source", "message")
 
 
-def located(source: "Source | str | None") -> dict[str, object]:
+def location_fields(source: "Source | str | None") -> dict[str, object]:
     """Return the file and the line of a source as JSON data; both are ``None`` without a source."""
-    file, _, line = relative(str(source or "")).rpartition(":")
+    file, _, line = relative_paths(str(source or "")).rpartition(":")
     return {"file": file or None, "line": int(line) if line else None}
 
 
@@ -293,7 +293,7 @@ def progress(names: Sequence[str], verb: str) -> Iterator[str]:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def coloured(text: str) -> str:
+def coloured_diff(text: str) -> str:
     """Return the text of a diff in colours; without the package ``rich``, the text unchanged."""
     try:
         from rich.console import Console
@@ -320,7 +320,9 @@ def coloured(text: str) -> str:
 
 def coloured_notes(text: str) -> str:
     """Return notes with losses in red and hints in yellow; without ``rich``, the text unchanged."""
-    return _styled(text, lambda line: (NOTE_STYLES.get(line.partition(":")[0], ""), len(line)))
+    return _styled_lines(
+        text, lambda line: (NOTE_STYLES.get(line.partition(":")[0], ""), len(line))
+    )
 
 
 def paint(kind: str, text: str) -> str:
@@ -339,7 +341,7 @@ def paint(kind: str, text: str) -> str:
 
 def coloured_tokens(text: str) -> str:
     """Return the text of ``promptdsl tokens`` with its numbers dim; without ``rich``, unchanged."""
-    return _styled(text, _number_style)
+    return _styled_lines(text, _number_style)
 
 
 def _number_style(line: str) -> tuple[str, int]:
@@ -347,7 +349,7 @@ def _number_style(line: str) -> tuple[str, int]:
     return ("", 0) if numbers is None else ("dim", numbers.end())
 
 
-def _styled(text: str, style_of: Callable[[str], tuple[str, int]]) -> str:
+def _styled_lines(text: str, style_of: Callable[[str], tuple[str, int]]) -> str:
     """Return lines whose beginning has a style; without ``rich``, the text unchanged.
 
     ``style_of`` returns the style of a line, and how many of its characters have this style.
@@ -399,7 +401,7 @@ def as_messages(messages: Sequence[Message]) -> str:
         heading += [f"({message.id})"] if message.id else []
         lines = [" ".join(heading)]
         for block in message.content:
-            lines += _indented(_block_lines(block))
+            lines += _indented_lines(_block_lines(block))
         paragraphs.append("\n".join(lines))
     return "\n\n".join(paragraphs)
 
@@ -408,17 +410,17 @@ def _block_lines(block: Block) -> Iterator[str]:
     yield _block_summary(block)
     match block:
         case TextBlock() | ReasoningBlock():
-            yield from _indented(block.text.split("\n"))
+            yield from _indented_lines(block.text.split("\n"))
         case ToolUseBlock():
-            yield from _indented(block.arguments.split("\n"))
+            yield from _indented_lines(block.arguments.split("\n"))
         case ToolResultBlock():
             for inner in block.content:
-                yield from _indented(_block_lines(inner))
+                yield from _indented_lines(_block_lines(inner))
         case _:
             pass
 
 
-def _indented(lines: Iterable[str]) -> Iterator[str]:
+def _indented_lines(lines: Iterable[str]) -> Iterator[str]:
     return (f"  {line}" if line else line for line in lines)
 
 

@@ -48,7 +48,7 @@ def _folder_prompts(folder: str, id: str | None) -> tuple[Sequence[PagePrompt], 
     """Return the prompts of a log, or the records of a folder as the requests of one prompt."""
     if is_log(folder):
         entries, notes = log_entries(folder)
-        return prompts_of_entries(_chosen(entries, id, folder)), notes
+        return prompts_of_entries(_chosen_entries(entries, id, folder)), notes
     files = sorted(str(file) for file in Path(folder).glob("*.json"))
     if not files:
         raise UsageError(f"{folder} is not a log, and has no records (*.json)")
@@ -61,12 +61,12 @@ def _json_prompts(path: str, id: str | None) -> Sequence[PagePrompt]:
     data = _file_data(path)
     entries = listed_entries(data)
     if entries is not None:
-        return prompts_of_entries(_chosen(entries, id, path))
+        return prompts_of_entries(_chosen_entries(entries, id, path))
     _refuse_id(id, path)
     return [PagePrompt(path, (_request(data),))]
 
 
-def _chosen(entries: Sequence[LogEntry], id: str | None, origin: str) -> Sequence[LogEntry]:
+def _chosen_entries(entries: Sequence[LogEntry], id: str | None, origin: str) -> Sequence[LogEntry]:
     """Return the entries with an id; all entries if ``id`` is ``None``."""
     if id is None:
         return entries

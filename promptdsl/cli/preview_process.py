@@ -32,7 +32,7 @@ def loaded_prompts(data: dict[str, Any]) -> Generator[LoadedPrompts]:
             props = read_arguments(arguments.pairs, arguments.props)
             options = render_options(arguments)
         except UsageError as error:
-            yield LoadedPrompts([_failed(arguments.targets[0], error)])
+            yield LoadedPrompts([_failed_prompt(arguments.targets[0], error)])
             return
         prompts = [
             prompt
@@ -50,7 +50,7 @@ def _prompts(
         try:
             yield from _prompts_in(file, props, arguments, stack)
         except (Exception, SystemExit) as error:
-            yield _failed(file, error)
+            yield _failed_prompt(file, error)
 
 
 def _prompts_in(
@@ -65,11 +65,11 @@ def _prompts_in(
             calls = calls_of(loaded_object, name, props, arguments)
             prompts += [prompt_of_call(call) for call in calls]
         except (Exception, SystemExit) as error:
-            prompts.append(_failed(name, error))
+            prompts.append(_failed_prompt(name, error))
     return prompts
 
 
-def _failed(name: str, error: BaseException) -> PagePrompt:
+def _failed_prompt(name: str, error: BaseException) -> PagePrompt:
     """Return a prompt that shows an error."""
     if isinstance(error, UsageError):
         what, _, fix = str(error).partition("\n")

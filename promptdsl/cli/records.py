@@ -32,7 +32,7 @@ from promptdsl.cli.output import (
     fields,
     is_colourful,
     paint,
-    relative,
+    relative_paths,
 )
 from promptdsl.cli.sides import is_record, json_of
 from promptdsl.comparing import (
@@ -130,9 +130,9 @@ def call_rows(entries: Sequence[LogEntry], selected: Sequence[LogEntry]) -> list
     for entry in entries:
         key = _cache_key(entry)
         if id(entry) in compared:
-            rendered = _rendered(entry)
+            rendered = _rendered_request(entry)
             if key in last and key not in rendered_last:
-                rendered_last[key] = _rendered(last[key])
+                rendered_last[key] = _rendered_request(last[key])
             before = rendered_last.get(key)
             cached[id(entry)] = _cached_tokens(entry, before, rendered, is_first=key not in last)
             rendered_last[key] = rendered
@@ -158,7 +158,7 @@ def _cache_key(entry: LogEntry) -> str:
     return repr((entry.name, target))
 
 
-def _rendered(entry: LogEntry) -> Rendered | None:
+def _rendered_request(entry: LogEntry) -> Rendered | None:
     """Return the request of an entry; ``None`` if its record has no content or cannot be read."""
     try:
         return record_rendered(PromptRecord.from_dict(entry.record))
@@ -205,7 +205,7 @@ def row_lines(rows: Sequence[CallRow], width: int | None) -> Iterator[tuple[Call
     """
     largest = max((row.largest for row in rows), default=0)
     row_width = None if width is None else width - len(INDENT)
-    texts = iter(_fitted([row.cells(largest) for row in rows], row_width))
+    texts = iter(_fitted_lines([row.cells(largest) for row in rows], row_width))
     if width is not None and largest:
         yield None, cut_to(SIGNS, width)
     for day, calls in groupby(rows, key=lambda row: row.entry.at[:10]):
@@ -231,7 +231,7 @@ def _day_line(day: str, rows: Sequence[CallRow]) -> str:
     return f"{day or 'without a time'}: {len(rows):,} {noun}, {total:,} tokens{share}"
 
 
-def _fitted(rows: Sequence[dict[str, str]], width: int | None) -> list[str]:
+def _fitted_lines(rows: Sequence[dict[str, str]], width: int | None) -> list[str]:
     """Return each row as a line with aligned columns, at most ``width`` columns of a terminal."""
     if not rows:
         return []
@@ -244,7 +244,8 @@ def _fitted(rows: Sequence[dict[str, str]], width: int | None) -> list[str]:
                 widths.pop(name, None)
         _cut_names(widths, width, minimum=6)
     lines = [
-        "  ".join(_padded(row[name], size, name) for name, size in widths.items()) for row in rows
+        "  ".join(_padded_cell(row[name], size, name) for name, size in widths.items())
+        for row in rows
     ]
     return [line.rstrip() if width is None else cut_to(line.rstrip(), width) for line in lines]
 
@@ -261,7 +262,7 @@ def _size(widths: dict[str, int]) -> int:
     return sum(widths.values()) + 2 * (len(widths) - 1)
 
 
-def _padded(text: str, width: int, name: str) -> str:
+def _padded_cell(text: str, width: int, name: str) -> str:
     """Return a cell, filled to its width; a number is at the right."""
     text = cut_to(text, width)
     blanks = " " * (width - columns(text))
@@ -316,7 +317,7 @@ def run_records_list(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         check_id(arguments.id, matches, entries, arguments.target)
     if arguments.name is not None:
         check_name(arguments.name, entries, arguments.target)
-    selected = [*_selected(entries, arguments)]
+    selected = [*_selected_entries(entries, arguments)]
     if arguments.json:
         data = [fields(entry, "at", "name", "id", "record") for entry in selected]
         return as_json(data), notes
@@ -334,7 +335,9 @@ def run_records_list(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return "\n".join(lines), [*notes, *notes_on(selected)]
 
 
-def _selected(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Iterator[LogEntry]:
+def _selected_entries(
+    entries: tuple[LogEntry, ...], arguments: argparse.Namespace
+) -> Iterator[LogEntry]:
     since = ""
     if arguments.since:
         try:
@@ -429,7 +432,7 @@ def _lines(record: PromptRecord) -> Iterator[str]:
         if name:
             yield f"\n{f'── {name} '.ljust(RULE, '─')}"
         # Messages already have colours.
-        yield text if name == MESSAGES else visible(relative(text))
+        yield text if name == MESSAGES else visible(relative_paths(text))
 
 
 def _output_sections(record: PromptRecord) -> Iterator[tuple[str, str]]:
@@ -448,7 +451,7 @@ def _output_sections(record: PromptRecord) -> Iterator[tuple[str, str]]:
             f"{budget['reserve']:,} reserved for the answer, {budget['free']:,} free",
         )
     if data["inputs"]:
-        yield "", f"inputs: {_short(as_json(data['inputs']))}"
+        yield "", f"inputs: {_short_text(as_json(data['inputs']))}"
     settings = {
         key: (str(row.get("value", "")), row["layer"]) for key, row in data["settings"].items()
     }
@@ -459,11 +462,11 @@ def _output_sections(record: PromptRecord) -> Iterator[tuple[str, str]]:
         "tokens": [record.token_tree(width=terminal_width())],
         MESSAGES: [*_messages(record)] if data["content"] else [],
         costs: [
-            f"{_filled(relative(str(dropped)))}{_indented(row.get('text', ''))}"
+            f"{_filled_text(relative_paths(str(dropped)))}{_indented_text(row.get('text', ''))}"
             for dropped, row in zip(record.dropped, data["dropped"], strict=True)
         ],
-        "losses": [_filled(relative(str(loss))) for loss in record.losses],
-        "hints": [_filled(relative(str(hint))) for hint in record.hints],
+        "losses": [_filled_text(relative_paths(str(loss))) for loss in record.losses],
+        "hints": [_filled_text(relative_paths(str(hint))) for hint in record.hints],
         "libraries": [*libraries],
         "settings, and the layer that set each": [as_explanation(settings)],
     }
@@ -483,17 +486,17 @@ def _messages(record: PromptRecord) -> Iterator[str]:
         yield text
 
 
-def _indented(text: str) -> str:
-    return f"\n{_filled(f'  {_short(text)}')}" if text else ""
+def _indented_text(text: str) -> str:
+    return f"\n{_filled_text(f'  {_short_text(text)}')}" if text else ""
 
 
-def _filled(text: str) -> str:
+def _filled_text(text: str) -> str:
     """Return a text in lines that fit the terminal; without a terminal, in one line."""
     width = terminal_width()
     line = visible(text, one_line=True)
     return line if width is None else fill(line, width, subsequent_indent="  ")
 
 
-def _short(text: str) -> str:
+def _short_text(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}… ({len(line):,} characters)"

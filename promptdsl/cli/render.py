@@ -24,9 +24,9 @@ from promptdsl.cli.output import (
     coloured_tokens,
     fields,
     is_colourful,
-    located,
+    location_fields,
     paint,
-    relative,
+    relative_paths,
     write_report,
 )
 from promptdsl.cli.sides import is_record_text
@@ -89,7 +89,7 @@ def run_tokens(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     )
     if arguments.explain:
         text += f"\ncounted by: {visible(rendered.tokens.label, one_line=True)}"
-    text = relative(text)
+    text = relative_paths(text)
     if is_colourful():
         text = coloured_tokens(text)
     return text, notes
@@ -105,7 +105,7 @@ def _json_text(
     tokens, libraries = data["tokens"], {row["name"]: row for row in data["libraries"]}
     names = ("total", "label", "typical", "messages", "tools", "form", "sections")
     rows = [
-        {"path": "", "cache": None, "dropped": None, **part, **located(part.get("source"))}
+        {"path": "", "cache": None, "dropped": None, **part, **location_fields(part.get("source"))}
         | ({"library": libraries[part["library"]]} if "library" in part else {})
         for part in parts
     ]
@@ -114,7 +114,8 @@ def _json_text(
             **{name: tokens[name] for name in names},
             "libraries": data["libraries"],
             "sources": [
-                {**located(str(source)), "tokens": count} for source, count in sources.items()
+                {**location_fields(str(source)), "tokens": count}
+                for source, count in sources.items()
             ],
             "parts": [{key: row[key] for key in row if key != "source"} for row in rows],
         }
@@ -167,7 +168,7 @@ def run_render(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             text = rendered.record(inputs=call.arguments).to_json()
             write_report(arguments.record, f"{text}\n", is_record_text)
         if arguments.outline:
-            return visible(relative(rendered.outline(width=terminal_width()))), notes
+            return visible(relative_paths(rendered.outline(width=terminal_width()))), notes
         if arguments.explain:
             return visible(as_explanation(rendered.explain())), notes
         provider_format = arguments.provider_format or rendered.facts.provider or "text"

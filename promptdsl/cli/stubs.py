@@ -255,7 +255,7 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
     names = TYPES if info.kind == "template" else inspect.unwrap(function).__globals__
     signature = inspect.signature(function).parameters.values()
     typed = (
-        parameter.replace(annotation=_evaluated(parameter.annotation, names))
+        parameter.replace(annotation=_evaluated_annotation(parameter.annotation, names))
         for parameter in signature
     )
     parameters = [*_parameters(typed, imports)]
@@ -267,7 +267,7 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
     return "\n".join(["    @staticmethod", "    @component", head, *body, ""])
 
 
-def _evaluated(annotation: object, names: Mapping[str, Any]) -> object:
+def _evaluated_annotation(annotation: object, names: Mapping[str, Any]) -> object:
     """Return an annotation; evaluate it if it is a text, as in front matter."""
     if not isinstance(annotation, str):
         return annotation

@@ -344,7 +344,7 @@ def calls_of(
             props,
             attrs.evolve(inputs, arguments={**inputs.arguments, **typed_props}),
         )
-        for inputs in _chosen(loaded_inputs(arguments.inputs), arguments)
+        for inputs in _chosen_inputs(loaded_inputs(arguments.inputs), arguments)
     ]
 
 
@@ -418,7 +418,7 @@ def _binds(node: ast.AST, name: str) -> TypeGuard[ast.Name | ast.alias]:
     return isinstance(node, ast.alias) and (node.asname or node.name) == name
 
 
-def _chosen(
+def _chosen_inputs(
     cases: tuple[NamedInputs, ...], arguments: argparse.Namespace
 ) -> tuple[NamedInputs, ...]:
     """Return the inputs that ``--input`` names; without this option, all."""

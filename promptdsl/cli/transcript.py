@@ -24,7 +24,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
-from promptdsl.cli.convert import PROVIDER_FORMATS, recorded
+from promptdsl.cli.convert import PROVIDER_FORMATS, recorded_conversation
 from promptdsl.cli.logs import described_content, file_of, is_database, names_in
 from promptdsl.cli.options import PROVIDERS, checked_provider
 from promptdsl.cli.output import (
@@ -418,7 +418,7 @@ def run_convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if provider_format == TRANSCRIPT:
         transcript, notes = _open_transcript(path), list[str]()
     else:
-        transcript, notes = recorded(path, provider_format, arguments.repair)
+        transcript, notes = recorded_conversation(path, provider_format, arguments.repair)
     notes += _notes_on(path, transcript)
     if to == TRANSCRIPT:
         return _line_on(_write_new(out, transcript.save), transcript), notes

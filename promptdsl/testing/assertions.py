@@ -52,7 +52,9 @@ def assert_fits(rendered: Rendered, tokens: int) -> None:
     total = rendered.tokens.total
     if total > tokens:
         sentence = f"{total:,} tokens are {total - tokens:,} more than {tokens:,}: "
-        raise AssertionError("\n".join([sentence + rendered.tokens.label, *_largest(rendered)]))
+        raise AssertionError(
+            "\n".join([sentence + rendered.tokens.label, *_largest_sections(rendered)])
+        )
 
 
 @public_api
@@ -249,7 +251,7 @@ def _texts(name: str, argument: str | Iterable[str]) -> list[str]:
     return texts
 
 
-def _largest(rendered: Rendered) -> Iterator[str]:
+def _largest_sections(rendered: Rendered) -> Iterator[str]:
     """Yield the tokens of the largest sections and turns, each with its source line."""
     tokens: Counter[str] = Counter({"tools": rendered.tokens.tools})
     lines: dict[str, Source | None] = {}
@@ -327,7 +329,7 @@ def _first_lines(a: Rendered, b: Rendered) -> str:
         if texts[0] != texts[1]:
             pairs = enumerate(zip(*texts, strict=False))
             offset = next((at for at, (x, y) in pairs if x != y), min(map(len, texts)))
-            locations = [_written_at(rendered, index, offset) for rendered in (a, b)]
+            locations = [_source_of_character(rendered, index, offset) for rendered in (a, b)]
             return f"the prompts differ first in\n  - {locations[0]}\n  + {locations[1]}\n\n"
     return ""
 
@@ -336,7 +338,7 @@ def _of_message(rendered: Rendered, index: int) -> list[Span]:
     return [span for span in rendered.spans() if span.message == index]
 
 
-def _written_at(rendered: Rendered, index: int, offset: int) -> str:
+def _source_of_character(rendered: Rendered, index: int, offset: int) -> str:
     """Return the address and the source line of a character in a message, or of its last one."""
     last, position, block = None, 0, 0
     for last in _of_message(rendered, index):

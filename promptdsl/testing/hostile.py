@@ -432,7 +432,7 @@ def differences(before: object, after: object, *path: str | int) -> Iterator[Dat
     if path[-1:] == ("arguments",) and isinstance(before, str) and isinstance(after, str):
         before, after = _read(before), _read(after)
     if is_mapping(before) and is_mapping(after):
-        old_items, new_items = _compared(before), _compared(after)
+        old_items, new_items = _compared_items(before), _compared_items(after)
         pairs = [*zip(old_items, new_items, strict=False)]
         may_be_value = not INPUT_KEYS.isdisjoint(path)
         alike = [a == b or (may_be_value and WORD in a) for (a, _), (b, _) in pairs]
@@ -447,7 +447,7 @@ def differences(before: object, after: object, *path: str | int) -> Iterator[Dat
     yield DataDifference(path, before, after)
 
 
-def _compared(mapping: Mapping[str, object]) -> list[tuple[str, object]]:
+def _compared_items(mapping: Mapping[str, object]) -> list[tuple[str, object]]:
     """Return the items of a JSON object, without the name of a speaker."""
     return [
         (key, value) for key, value in mapping.items() if key != "name" or "role" not in mapping

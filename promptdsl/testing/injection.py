@@ -363,20 +363,20 @@ class HarmlessPrompt:
             location = self.locations.get(index)
             if location is None:
                 if _frame(span, span.text) != _frame(harmless_span, harmless_span.text):
-                    return _outside(span, span.text)
+                    return _outside_problem(span, span.text)
                 continue
             piece = between(span.text, location.before, location.after)
             if piece is None or _frame(span) != _frame(harmless_span):
-                return _outside(span, span.text)
+                return _outside_problem(span, span.text)
             broken = location.promise_broken_by(piece, hostile)
             if broken is not None:
                 label = (KINDS[harmless_span.kind][0], IN_CODE) if broken == ENDS_CODE else None
                 return InjectionProblem(broken, shortened(span.text), harmless_span, location=label)
         if len(spans) > len(self.spans):
             new_span = spans[len(self.spans)]
-            return _outside(new_span, new_span.text)
+            return _outside_problem(new_span, new_span.text)
         if len(spans) < len(self.spans):
-            return _outside(self.spans[len(spans)], "")
+            return _outside_problem(self.spans[len(spans)], "")
         return None
 
     def _payload_problem(self, rendered: Rendered) -> InjectionProblem | None:
@@ -429,7 +429,7 @@ def _text_of(kind: str, spans: Iterable[Span]) -> str:
     return _text(span for span in spans if span.kind == kind)
 
 
-def _outside(span: Span, text: str) -> InjectionProblem:
+def _outside_problem(span: Span, text: str) -> InjectionProblem:
     what = "changes another text of the prompt"
     return InjectionProblem(what, shortened(text), span, location=OUTSIDE)
 

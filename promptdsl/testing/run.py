@@ -62,7 +62,7 @@ def stem_of(test: str, *, is_unique: bool = True) -> str:
     head, bracket, params = test.partition("[")
     inner = _ODD.sub("-", params[:-1]).strip("-")
     slug = _ODD.sub("-", head) + (f"[{inner}]" if bracket else "")
-    return _hashed("_" * bool(reserved) + slug, test, LONGEST)
+    return _hashed_name("_" * bool(reserved) + slug, test, LONGEST)
 
 
 def suffix_of(name: str | None, number: int) -> str:
@@ -75,7 +75,7 @@ def suffix_of(name: str | None, number: int) -> str:
         return f".{number}" if number > 1 else ""
     if len(name) <= LONGEST_NAME and _PLAIN_NAME.fullmatch(name):
         return f"[{name}]"
-    return f"[{_hashed(_ODD.sub('-', name), name, LONGEST_NAME)}]"
+    return f"[{_hashed_name(_ODD.sub('-', name), name, LONGEST_NAME)}]"
 
 
 def stems_in(file_stem: str) -> list[str]:
@@ -92,7 +92,7 @@ def path_from(folder: Path, path: Path) -> str:
         return path.as_posix()
 
 
-def _hashed(slug: str, full_name: str, longest: int) -> str:
+def _hashed_name(slug: str, full_name: str, longest: int) -> str:
     digest = sha256(full_name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{slug[: longest - 9].rstrip('-. ')}-{digest}".lstrip("-.")
 

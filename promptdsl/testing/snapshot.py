@@ -423,7 +423,10 @@ class PromptSnapshot:
             fix = "pass the prompt itself: prompt_snapshot(prompt)"
             raise OptionError(f"with {MARK}, {what}", fix=fix, at=(models[0].at,))
         rendered = prompt if isinstance(prompt, Rendered) else _rendered(prompt)
-        suffix, scrubbers = suffix_of(name, self._calls), _compiled(self._scrubbers, scrub or {})
+        suffix, scrubbers = (
+            suffix_of(name, self._calls),
+            _compiled_scrubbers(self._scrubbers, scrub or {}),
+        )
         base = ComparedPrompt(self._files, rendered, suffix, scrubbers)
         # All are rendered before the first file is written.
         for_models = [
@@ -590,7 +593,7 @@ def _for_model(model: str) -> str:
     return f"{advice}, or prompt_snapshot(render(prompt, model={model!r}))"
 
 
-def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
+def _compiled_scrubbers(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
     """Return all scrubbers, compiled. Raises :class:`OptionError` for a wrong scrubber."""
     compiled: dict[str, Scrubber] = {}
     for scrubbers in all_scrubbers:
