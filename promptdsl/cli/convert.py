@@ -1,7 +1,7 @@
 """Reads conversations that other programs recorded, and returns them as transcripts.
 
-Read ``recorded_conversation`` first. A session of a coding agent needs a function that finds its messages:
-``_claude_code``, ``_codex`` or ``_pi``.
+Read ``recorded_conversation`` first. For a session of a coding agent, a function finds the
+messages: ``_claude_code``, ``_codex`` or ``_pi``.
 """
 
 from collections import Counter
