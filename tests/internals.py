@@ -286,11 +286,11 @@ from promptdsl.testing.hostile import (
     skeleton,
 )
 from promptdsl.testing.hostile import code_fences as tolerant_fences
-from promptdsl.testing.injection import CalmPrompt
+from promptdsl.testing.injection import HarmlessPrompt
 from promptdsl.testing.run import name_of, payload_text, stem_of, stems_in, suffix_of
 from promptdsl.testing.store_contract import StoreClaims
-from promptdsl.testing.store_contract import _complete as complete_entries
-from promptdsl.testing.store_contract import _same as same_entries
+from promptdsl.testing.store_contract import _check_complete as complete_entries
+from promptdsl.testing.store_contract import _check_equal as same_entries
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import (
@@ -408,7 +408,6 @@ __all__ = [
     "BudgetUse",
     "Cache",
     "CachedWrite",
-    "CalmPrompt",
     "Choices",
     "Component",
     "ComponentNode",
@@ -428,6 +427,7 @@ __all__ = [
     "FrozenList",
     "GeminiPayload",
     "Guard",
+    "HarmlessPrompt",
     "ImageFormula",
     "InjectionLocation",
     "Inserted",

@@ -1,4 +1,7 @@
-"""``promptdsl batch`` and ``promptdsl batch read``: the requests of a table, and their results."""
+"""``promptdsl batch`` and ``promptdsl batch read``: the requests of a table, and their results.
+
+``batch read`` comes first, because it is the shorter one.
+"""
 
 import argparse
 import atexit
@@ -34,13 +37,13 @@ from promptdsl.cli.target import loaded_target
 
 # ``promptdsl batch read``: the results of a batch service, joined to the rows.
 
-READ_DESCRIPTION = """\
-Read the RESULTS of a batch service for the requests in --batch, and write a line of JSON for each
-row: its answer, or why it has none."""
+BATCH_READ_DESCRIPTION = """\
+Read the RESULTS of a batch service for the requests in the folder --batch. For each row of the
+table, write a line of JSON with its answer, or with the reason why it has none."""
 
 
 MOST_NOTES = 20
-"""The most lines that are named as left out."""
+"""The most lines of results that the notes list as left out."""
 
 
 def add_batch_read(add_parser: AddParser) -> None:
@@ -48,10 +51,10 @@ def add_batch_read(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "batch read",
-        run=run_read,
+        run=run_batch_read,
         takes="RESULTS ... --batch DIR --output FILE",
-        description=READ_DESCRIPTION,
-        codes="0 all rows have an answer; 1 some have none; 2 the results cannot be read",
+        description=BATCH_READ_DESCRIPTION,
+        codes="0 all rows have an answer; 1 some rows have none; 2 the results cannot be read",
     )
     parser.set_defaults(failed=2, target="")
     parser.add_argument("results", metavar="RESULTS", nargs="+", help="a file of results")
@@ -60,15 +63,17 @@ def add_batch_read(add_parser: AddParser) -> None:
         "--columns",
         default="",
         metavar="A,B",
-        help="columns of the tables that are added to each line, such as a label",
+        help="columns of the table to add to each line, such as a label",
     )
-    parser.add_argument("--output", required=True, metavar="FILE", help="a new file")
+    parser.add_argument(
+        "--output", required=True, metavar="FILE", help="the new file for the answers"
+    )
 
 
-def run_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the summary, the notes and the exit code of the command."""
+def run_batch_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Write the answers; return the summary, the notes and the exit code."""
     if os.path.lexists(arguments.output):
-        raise UsageError(f"there is a file {arguments.output}: name a new one")
+        raise UsageError(f"the file {arguments.output} already exists: name a new file")
     columns = [name for name in arguments.columns.split(",") if name]
     try:
         rows, answered, left_out = write_results(
@@ -93,16 +98,18 @@ def run_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 # ``promptdsl batch``: a prompt for each row of a table, as files of requests.
 
-DESCRIPTION = """\
+BATCH_DESCRIPTION = """\
 Render a prompt for each row of the INPUT tables (.jsonl, .csv, .tsv, .parquet), and write the
-requests into files that the batch service of a provider takes. The columns of a row are the
-arguments of TARGET; other columns are left out. Write a cell as data in the prompt: Value(cell).
-Read the results of the service with promptdsl batch read."""
-CODES = "0 all rows are requests; 1 some rows failed; 2 the batch could not run; 130 Ctrl-C"
+requests to files for the batch service of a provider. The cells of a row are the arguments of the
+function TARGET, by the names of their columns; columns without a parameter are left out. In the
+prompt, write a cell as data: Value(cell). promptdsl batch read reads the results of the service."""
+BATCH_CODES = (
+    "0 all rows became requests; 1 some rows failed; 2 the batch could not run; 130 Ctrl-C"
+)
 
 
-class _Interrupted(UsageError):
-    """The user stopped the batch."""
+class _BatchInterrupt(UsageError):
+    """The error when Ctrl-C stops a batch."""
 
     code = 130
 
@@ -111,66 +118,73 @@ def add_batch(add_parser: AddParser) -> None:
     """Add the command and its options."""
     takes = "TARGET INPUT ... --output DIR"
     parser = add_command(
-        add_parser, "batch", run=run, takes=takes, description=DESCRIPTION, codes=CODES
+        add_parser,
+        "batch",
+        run=run_batch,
+        takes=takes,
+        description=BATCH_DESCRIPTION,
+        codes=BATCH_CODES,
     )
     parser.set_defaults(failed=2)
-    named = "file.py:name or module:name of a function, or a section of a library: support:triage"
-    parser.add_argument("target", metavar="TARGET", help=named)
-    parser.add_argument("inputs", metavar="INPUT", nargs="+", help="a table")
+    target_help = (
+        "a function, file.py:name or module:name, or a section of a library: support:triage"
+    )
+    parser.add_argument("target", metavar="TARGET", help=target_help)
+    parser.add_argument("inputs", metavar="INPUT", nargs="+", help="the file of a table")
     add_request(parser, marks=True, texts=False, formats=tuple(services()))
     group = parser.add_argument_group("batch")
     add = group.add_argument
-    add("--output", metavar="DIR", help="a new folder for the files; not for --dry-run")
+    add("--output", metavar="DIR", help="a new folder for the files; --dry-run needs none")
     add(
         "--set",
         dest="extra",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a key of each request body: n=1 is a number, user=Ann is text, KEY:=JSON any value",
+        help="add a key to each request: n=1 is a number, user=Ann is text, KEY:=JSON any value",
     )
     add(
         "--id",
         metavar="COLUMN",
-        help="the column with the ids of the requests; by default ids are made",
+        help="the column with the ids of the requests; by default, ids are generated",
     )
-    add("--keep-empty", action="store_true", help="also send rows in which nothing is asked")
-    add("--hints", action="store_true", help="also write the hints of rows to losses.jsonl")
+    usage = "also send a row whose prompt has no text of a user or a history"
+    add("--keep-empty", action="store_true", help=usage)
+    add("--hints", action="store_true", help="also write the hints of each row to losses.jsonl")
     add("--dedupe", action="store_true", help="send equal requests once")
-    add(
-        "--workers", type=_workers, metavar="N", help="processes that render (1; with Ray all CPUs)"
-    )
+    usage = "how many processes render (default: 1; with Ray: one for each CPU)"
+    add("--workers", type=_workers, metavar="N", help=usage)
     add(
         "--engine",
         choices=("ray",),
-        help="render on a Ray cluster; by default, on a new one on this machine",
+        help="render on a Ray cluster; without --address, on a new one on this machine",
     )
     add("--address", help="the Ray cluster: HOST:PORT, or auto for the one on this machine")
     add(
         "--on-error",
         choices=("keep", "stop"),
         default="keep",
-        help="after a row that fails, keep (the default) continues, stop ends",
+        help="after a row that failed: keep (the default) continues, stop ends the batch",
     )
     add(
         "--depends-on",
         action="append",
         default=[],
         metavar="FILE",
-        help="a file that the prompt reads itself; --resume refuses if it has changed",
+        help="a file that the code of the prompt reads; if it changed, --resume is an error",
     )
     add("--resume", action="store_true", help="continue a batch that was stopped")
-    add("--force", action="store_true", help="continue although its prompt or input has changed")
+    add("--force", action="store_true", help="resume although the prompt or an input changed")
     add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
-    add_price(add, more=", for --dry-run")
+    add_price(add, help_end=", for --dry-run")
 
 
 def _workers(text: str) -> int:
     return whole_number(text, "processes") or 1
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the summary, the notes and the exit code of the command."""
+def run_batch(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Write or count the requests; return the summary, the notes and the exit code."""
     if arguments.output is None and not arguments.dry_run:
         raise UsageError("name the folder for the files: --output DIR")
     if arguments.address is not None and arguments.engine is None:
@@ -179,24 +193,26 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         raise UsageError("write --id or --dedupe, not both: equal rows would get the same id")
     settings = _settings(arguments)
     with redirect_stdout(sys.stderr), _renderer(arguments.target, settings) as renderer:
-        of_job = {key: getattr(arguments, key) for key in ("target", "id", "dedupe", "depends_on")}
+        job_options = {
+            key: getattr(arguments, key) for key in ("target", "id", "dedupe", "depends_on")
+        }
         load = partial(_worker_renderer, arguments.target, settings)
         try:
-            taken = renderer.parameters
-            columns = None if taken.takes_all else {*taken.types, arguments.id}
+            parameters = renderer.parameters
+            columns = None if parameters.takes_all else {*parameters.types, arguments.id}
             reader = RowReader(arguments.inputs, columns)
-            job = Job(reader, renderer, load, {**of_job, **settings}, _pools(arguments))
+            job = Job(reader, renderer, load, {**job_options, **settings}, _pools(arguments))
             if arguments.dry_run:
-                return _counted(job, arguments)
-            return _written(job, arguments)
+                return _count_requests(job, arguments)
+            return _write_requests(job, arguments)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
         except KeyboardInterrupt:
-            raise _Interrupted("stopped") from None
+            raise _BatchInterrupt("stopped") from None
         except BrokenExecutor:
             option = "--engine" if arguments.engine else "--workers"
-            problem = f"a worker process died; --resume goes on; without {option} you see the row"
-            raise UsageError(problem) from None
+            problem = "a worker process died: --resume continues the batch"
+            raise UsageError(f"{problem}; leave out {option} to find the row") from None
         except OSError as error:
             path = error.filename or arguments.output
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
@@ -227,28 +243,29 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords
 
 @contextmanager
 def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
-    """Give the renderer of a target."""
-    with loaded_target(target) as loaded:
-        if not callable(loaded) or isinstance(loaded, type):
-            raise UsageError(f"{target} is not a function with the columns as parameters")
+    """Yield the renderer of a target. Raises :class:`UsageError` if it is not a function."""
+    with loaded_target(target) as prompt_function:
+        if not callable(prompt_function) or isinstance(prompt_function, type):
+            problem = f"{target} is not a function"
+            raise UsageError(f"{problem}: name one whose parameters are the columns of the table")
         try:
-            renderer = RowRenderer(loaded, name=target, **settings)
+            renderer = RowRenderer(prompt_function, name=target, **settings)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
         yield renderer
 
 
-_KEPT = ExitStack()
-"""The loaded target and the redirected output of a worker; they are closed when it ends."""
+_WORKER_RESOURCES = ExitStack()
+"""The loaded target and the redirected output of a worker process; they are closed at its end."""
 
 
 def _worker_renderer(target: str, settings: dict[str, Any]) -> RowRenderer:
-    atexit.register(_KEPT.close)
-    _KEPT.enter_context(redirect_stdout(sys.stderr))
-    return _KEPT.enter_context(_renderer(target, settings))
+    atexit.register(_WORKER_RESOURCES.close)
+    _WORKER_RESOURCES.enter_context(redirect_stdout(sys.stderr))
+    return _WORKER_RESOURCES.enter_context(_renderer(target, settings))
 
 
-def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+def _write_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     folder: str = arguments.output
     writer: BatchWriter | None = None
     steps = write_batch(
@@ -269,16 +286,16 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
         if writer is None:
             raise
         problem = f"stopped after {_rows(writer.rows)}: continue with --resume"
-        raise _Interrupted(problem) from None
-    assert writer is not None  # it comes before the first row
-    lines = [_requests(writer)]
-    lines += [f"  {os.path.join(folder, part.name)}" for part in writer.parts]
+        raise _BatchInterrupt(problem) from None
+    assert writer is not None  # write_batch() yields it before the first row
+    lines = [_request_counts(writer)]
+    lines += [f"  {os.path.join(folder, file.name)}" for file in writer.parts]
     notes = model_notes(job.renderer.trial, arguments)
     notes += [f"{path} has no rows" for path in job.reader.empty]
     unused = sorted(job.reader.names - {arguments.id})
     left_out = [name for name in unused if not job.renderer.parameters.takes(name)]
     if left_out:
-        notes.append(f"columns that {job.renderer.name} does not take: {', '.join(left_out)}")
+        notes.append(f"{job.renderer.name} does not take these columns: {', '.join(left_out)}")
     if writer.failed:
         path = os.path.join(folder, "errors.jsonl")
         notes += [*writer.examples, f"{_rows(writer.failed)} failed: {path}"]
@@ -289,42 +306,43 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
         notes.append(f"{_rows(writer.hinted)} with hints: {path}")
     if writer.sent < job.renderer.service.fewest:
         fewest = f"{job.renderer.service.fewest:,}"
-        notes.append(f"the service refuses a job of fewer than {fewest} requests")
+        notes.append(f"the service refuses a batch of fewer than {fewest} requests")
     if not writer.finished:
         notes.append("stopped at the first row that failed: continue with --resume")
     return "\n".join(lines), notes, int(writer.failed > 0)
 
 
-def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the size and the cost of a batch, counted row by row; nothing is written."""
+def _count_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the size and the cost of a batch; it is counted row by row, and nothing is written."""
     writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
-    tokens, shared, labels = 0, sys.maxsize, dict[str, None]()
+    tokens, shared_tokens, labels = 0, sys.maxsize, dict[str, None]()
     with closing(count_rows(job, arguments.id)) as results, _progress(job.reader) as show:
         for result in results:
-            sent = writer.sent
+            count_before = writer.sent
             writer.add(result)
-            if writer.sent > sent and result.tokens is not None:
+            if writer.sent > count_before and result.tokens is not None:
                 tokens += result.tokens.total
                 labels[result.tokens.label] = None
-                shared = min(shared, result.tokens.shared)
+                shared_tokens = min(shared_tokens, result.tokens.shared)
             show(writer.rows, writer.failed)
     writer.close(finished=False)
-    size = sum(part.bytes for part in writer.parts)
-    lines = [f"{_requests(writer)}, {size:,} bytes"]
+    size = sum(file.bytes for file in writer.parts)
+    lines = [f"{_request_counts(writer)}, {size:,} bytes"]
     if writer.sent:
         lines.append(f"{tokens:,} tokens: {' or '.join(labels)}")
-        share = shared * writer.sent / tokens
+        share = shared_tokens * writer.sent / tokens
         lines.append(
-            f"{shared:,} tokens at the beginning are the same in all requests: {share:.0%} of all"
+            f"all requests begin with the same {shared_tokens:,} tokens: {share:.0%} of all tokens"
         )
     if arguments.price and writer.sent:
         price, *cached = arguments.price
-        line = f"{_cost(tokens, price)} for these tokens at {price:g} a million; answers cost more"
-        # The first request writes the cache.
-        served = shared * (writer.sent - 1)
-        for low in cached:
-            cost = _cost(tokens - served, price, served, low)
-            line += f"\n{cost} if a cache serves the beginning at {low:g} a million"
+        cost = _cost(tokens, price)
+        line = f"{cost} for these tokens at {price:g} a million; the answers cost extra"
+        # The first request writes the cache, and all others read it.
+        cached_tokens = shared_tokens * (writer.sent - 1)
+        for cached_price in cached:
+            cost = _cost(tokens - cached_tokens, price, cached_tokens, cached_price)
+            line += f"\n{cost} if a cache holds the shared tokens, at {cached_price:g} a million"
         lines.append(line)
     notes = model_notes(job.renderer.trial, arguments)
     if writer.failed:
@@ -332,23 +350,33 @@ def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     return "\n".join(lines), notes, int(writer.failed > 0)
 
 
-def _cost(tokens: int, price: float, cached: int = 0, low: float = 0) -> str:
-    cost = (tokens * price + cached * low) / 1_000_000
+def _cost(tokens: int, price: float, cached_tokens: int = 0, cached_price: float = 0) -> str:
+    cost = (tokens * price + cached_tokens * cached_price) / 1_000_000
     return f"{cost:,.2f}" if cost >= 1 else f"{cost:.6f}"
 
 
-def _requests(writer: BatchWriter) -> str:
-    files = "1 file" if len(writer.parts) == 1 else f"{len(writer.parts):,} files"
-    return f"{writer.sent:,} requests of {_rows(writer.rows)} in {files}"
+def _request_counts(writer: BatchWriter) -> str:
+    requests, files = (
+        _counted_noun(writer.sent, "request"),
+        _counted_noun(len(writer.parts), "file"),
+    )
+    return f"{requests} of {_rows(writer.rows)} in {files}"
 
 
 def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+    return _counted_noun(count, "row")
+
+
+def _counted_noun(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 @contextmanager
 def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
-    """Give a function that shows the progress: as a bar on a terminal, else as lines."""
+    """Yield a function that shows the progress: as a bar on a terminal with rich, else as lines.
+
+    Its arguments are the numbers of rows so far, and of rows that failed.
+    """
     bar: Any = None  # Any: rich may not be installed
     if sys.stderr is not None and sys.stderr.isatty():
         try:
@@ -362,24 +390,24 @@ def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
     task, pause = None, 10.0
     if bar is not None:
         task, pause = bar.add_task("", total=1.0), 0.2
-    calls = first = 0
-    start = last = 0.0
+    call_count = first_rows = 0
+    start_time = last_time = 0.0
 
     def show(rows: int, failed: int) -> None:
-        nonlocal calls, first, start, last
-        calls, now = calls + 1, time.monotonic()
-        if calls <= 2:  # the first row takes longer than the others
-            first, start, last = rows, now, now
-        if now - last < pause:
+        nonlocal call_count, first_rows, start_time, last_time
+        call_count, now = call_count + 1, time.monotonic()
+        if call_count <= 2:  # the first row takes longer than the others
+            first_rows, start_time, last_time = rows, now, now
+        if now - last_time < pause:
             return
-        last = now
-        rate = (rows - first) / (now - start)
+        last_time = now
+        rate = (rows - first_rows) / (now - start_time)
         text = f"{_rows(rows)}, {failed:,} failed, {rate:,.0f} a second"
         if bar is not None:
             bar.update(task, completed=reader.share, description=text, refresh=True)
         else:
-            left = (now - start) * (1 - reader.share) / max(reader.share, 1e-9)
-            print(f"{text}, about {left:,.0f} s left", file=sys.stderr, flush=True)
+            seconds_left = (now - start_time) * (1 - reader.share) / max(reader.share, 1e-9)
+            print(f"{text}, about {seconds_left:,.0f} s left", file=sys.stderr, flush=True)
 
     if bar is None:
         yield show

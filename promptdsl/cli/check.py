@@ -1,4 +1,4 @@
-"""``promptdsl check``: what is wrong in files and prompts, by rules."""
+"""``promptdsl check``: it looks for mistakes in files and prompts, and prints what it finds."""
 
 import argparse
 import os
@@ -13,13 +13,13 @@ from promptdsl.batch import user_frames
 from promptdsl.checking import RULES, Checker, CheckReport, CheckSettings, Finding
 from promptdsl.cli.commands import AddParser, Arguments, add_arguments, add_command, read_arguments
 from promptdsl.cli.options import rendered_call
-from promptdsl.cli.output import UsageError, as_json, near
+from promptdsl.cli.output import UsageError, as_json, suggestion
 from promptdsl.cli.target import TargetCall, add_inputs, refuse_inputs, target_calls
 from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 Look for mistakes in files, which are not run, and in rendered prompts."""
-CODES = "0 nothing found; 1 findings; 2 a wrong call, or nothing to check"
+CODES = "0 no mistakes; 1 mistakes; 2 called wrongly, or nothing to check"
 NO_TARGET = "only files were checked: to check a prompt, name it, such as prompts.py:support"
 
 
@@ -27,32 +27,34 @@ def add_check(add_parser: AddParser) -> None:
     """Add the command and its options."""
     takes = "[PATH|TARGET ...]"
     parser = add_command(
-        add_parser, "check", run=run, takes=takes, description=DESCRIPTION, codes=CODES
+        add_parser, "check", run=run_check, takes=takes, description=DESCRIPTION, codes=CODES
     )
     add = parser.add_argument
-    usage = "files and folders (.); file.py:name, module:name"
+    usage = "a file, a folder (default: .) or a prompt: file.py:name"
     add("targets", metavar="PATH|TARGET", nargs="*", help=usage)
-    add("--select", metavar="RULES", help="only these rules: PD101,PD2; PD,hints adds hints")
-    add("--ignore", metavar="RULES", help="leave out these rules: PD209,PD1")
+    add(
+        "--select", metavar="RULES", help="only these rules, such as PD101,PD2; PD,hints adds hints"
+    )
+    add("--ignore", metavar="RULES", help="leave out these rules, such as PD209,PD1")
     choices = ", ".join(FORMATS)
     add("--format", choices=FORMATS, default="text", metavar="FORMAT", help=choices)
-    add("--explain", metavar="ID", help="explain a rule, or list them: all")
-    usage = "the model of the prompts; may be repeated"
+    add("--explain", metavar="ID", help="explain a rule, such as PD101; all lists the rules")
+    usage = "render the prompts for this model; may be repeated"
     add("--model", dest="models", metavar="NAME", action="append", help=usage)
     add_arguments(add, of="argument of the function", read="as its type; KEY:=JSON is JSON")
     add_inputs(add)
-    add("--budget", type=int, metavar="TOKENS", help="the tokens for each prompt")
-    add("--cache", choices=("auto",), help="place cache marks, as render does")
+    add("--budget", type=int, metavar="TOKENS", help="the budget of each prompt, in tokens")
+    add("--cache", choices=("auto",), help="place cache marks, as promptdsl render does")
     parser.set_defaults(
         provider_format=None, reserve=0, media_roots=[], tool_choice=None, strict=False
     )
     parser.set_defaults(chat_template=None, target="check", for_people=())
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the findings, the notes and the exit code of the command."""
+def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Check the files and prompts; return the findings, the notes and the exit code."""
     if arguments.explain is not None:
-        return _explained(arguments.explain), [], 0
+        return _explanation(arguments.explain), [], 0
     try:
         settings = CheckSettings.near().changed(
             select=_ids(arguments.select), ignore=_ids(arguments.ignore)
@@ -63,7 +65,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     paths = [name for name in names if os.path.exists(name)]
     targets = _targets(names, paths)
     if not arguments.targets and settings.targets:
-        # The settings name prompts, which are checked besides the files of the current folder.
+        # The settings name prompts: the files of the current folder are checked, too.
         paths.append(".")
     files = [target.rpartition(":")[0] for target in targets]
     checker = Checker(settings)
@@ -85,23 +87,25 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 
 def _targets(names: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """Return the names that are no paths: targets, such as ``prompts.py:support``.
+    """Return the names that are targets, such as ``prompts.py:support``, and not ``paths``.
 
-    Raises :class:`UsageError` for one without a colon, which is a path to no file.
+    Raises :class:`UsageError` for a name without a colon: it is the path of a missing file.
     """
     targets = [name for name in names if name not in paths]
     for target in targets:
         if ":" not in target:
-            others = [file for file in os.listdir() if file != target]
-            link = ", but a link to a missing file" if os.path.islink(target) else ""
-            raise UsageError(f"no such file or folder: {target}{link or near(target, others)}")
+            file_names = [file for file in os.listdir() if file != target]
+            link = ": it is a link to a missing file" if os.path.islink(target) else ""
+            raise UsageError(
+                f"no such file or folder: {target}{link or suggestion(target, file_names)}"
+            )
     return targets
 
 
 def _check_target(
     checker: Checker, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> None:
-    """Check the prompt of a target, with each of its inputs."""
+    """Check the prompt of a target, with each of the ``--inputs``."""
     try:
         with target_calls(target, props, arguments) as calls:
             for call in calls:
@@ -125,25 +129,24 @@ def _check_call(checker: Checker, call: TargetCall, arguments: argparse.Namespac
 
 
 def _error_of_target(error: BaseException) -> PromptError:
-    """Return the error of a target, with lines of its own code and none of this command.
+    """Return the error of a target with the lines of the author's code, without lines of promptdsl.
 
-    A :class:`PromptError` may name the line that called ``render``, which is of the command here or
-    of the program that runs it.
+    A :class:`PromptError` may name the line that called ``render()``, which is in this command.
     """
     if not isinstance(error, PromptError):
         at = [f"{frame.filename}:{frame.lineno}" for frame in user_frames(error)[-1:]]
         return PromptError(f"{type(error).__name__}: {error}", fix="correct its code", at=at)
-    # The calls that led here are all of the command: the target's own calls have returned.
-    command = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
-    lines = [line for line in error.at if line not in command]
+    # All calls on the stack are calls of the command: those of the author's code have returned.
+    command_lines = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+    lines = [line for line in error.at if line not in command_lines]
     return PromptError(error.what, fix=error.fix, at=lines)
 
 
-def _explained(id: str) -> str:
+def _explanation(id: str) -> str:
     if id == "all":
         return "\n".join(f"{rule.id}  {rule.name}" for rule in RULES.values())
     if id.upper() not in RULES:
-        raise UsageError(f"there is no rule {id!r}{near(id.upper(), RULES)}")
+        raise UsageError(f"there is no rule {id!r}{suggestion(id.upper(), RULES)}")
     return str(RULES[id.upper()])
 
 
@@ -166,14 +169,16 @@ def _github(report: CheckReport) -> str:
 
 
 def _annotation(finding: Finding) -> str:
-    location = f"file={_escaped(finding.file)}" + (f",line={finding.line}" if finding.line else "")
+    location = f"file={_escaped_text(finding.file)}" + (
+        f",line={finding.line}" if finding.line else ""
+    )
     location += f",col={finding.column}" if finding.column else ""
-    text = _escaped(finding.text, data=True)
+    text = _escaped_text(finding.text, is_data=True)
     return f"::error {location},title={finding.rule}::{text}"
 
 
-def _escaped(text: str, *, data: bool = False) -> str:
-    special = "%" if data else "%:,"
+def _escaped_text(text: str, *, is_data: bool = False) -> str:
+    special = "%" if is_data else "%:,"
     text = visible(text, one_line=True)
     return re.sub(f"[{special}]", lambda match: f"%{ord(match[0]):02X}", text)
 
@@ -183,4 +188,4 @@ FORMATS: Mapping[str, Callable[[CheckReport], str]] = {
     "json": _json,
     "github": _github,
 }
-"""How a report is printed."""
+"""The function that writes a report, by the name of its format."""

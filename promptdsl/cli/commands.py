@@ -1,6 +1,6 @@
-"""The commands, their common options, and the arguments of ``-p`` and ``--props``.
+"""The list of commands, their common options, and the arguments of ``-p`` and ``--props``.
 
-The module of a command is loaded when it is called.
+The module of a command is loaded only when a user calls the command.
 """
 
 import argparse
@@ -12,10 +12,9 @@ from typing import Never, TypeAlias, cast
 
 from promptdsl import DataError, OptionError
 from promptdsl.batch import Parameters
-from promptdsl.cli.output import UsageError, near
+from promptdsl.cli.output import UsageError, suggestion
 
-# The commands and their common options; the module of a command is loaded when it is called.
-
+# The commands and their common options.
 COMMANDS = {
     "render": ("render", "render a prompt"),
     "tokens": ("render", "count the tokens of a prompt, part by part"),
@@ -23,14 +22,14 @@ COMMANDS = {
     "check": ("check", "look for mistakes in files and prompts"),
     "batch": ("batch", "render a prompt for each row of a table, into files of requests"),
     "batch read": ("batch", "join the results of a batch to its rows"),
-    "page": ("page", "write a page to look at: what is sent, left out and cached"),
-    "preview": ("preview", "show a page that follows each save"),
+    "page": ("page", "write a web page that shows what is sent, left out and cached"),
+    "preview": ("preview", "show that page in a browser, and update it after each save"),
     "records": ("records", "show what was sent, and why"),
     "list": ("libraries", "list the section libraries, or the sections of one"),
     "show": ("libraries", "show a section of a library"),
-    "new": ("new", "begin a section library, or add a section to it"),
+    "new": ("new", "create a section library, or add a section to one"),
     "stubs": ("stubs", "write the types of a library's sections, for editors"),
-    "eject": ("stubs", "copy a section of a library, to change it"),
+    "eject": ("stubs", "copy a section of a library into a project, to change it"),
     "transcript": ("transcript", "show, check, repair and convert recorded conversations"),
 }
 """The module and the summary of each command, by its name."""
@@ -40,7 +39,7 @@ GROUPS = {
     "run": ("batch", "batch read"),
     "libraries": ("list", "show", "new", "stubs", "eject"),
 }
-"""The commands by what they are for."""
+"""The commands by their purpose."""
 EXAMPLES = {
     "render": "support.py:support --model gpt-5",
     "tokens": "support.py:chat --model claude-sonnet-4-5 --budget 8000",
@@ -65,18 +64,18 @@ EXAMPLES = {
     "transcript list": "chats.db",
     "transcript convert": "1881.jsonl --from transcript --to openai",
 }
-"""The arguments of an example of each command that does something."""
+"""The arguments of an example for each command, without the commands that only have commands."""
 TARGET = (
     "file.py:name or module:name, where name is a prompt or a function that returns one; "
     "the only prompt of a file needs no name"
 )
 
 AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
-"""``add_parser`` of the commands of a parser."""
+"""The method ``add_parser`` of an argparse object that has commands."""
 
 
 class ParagraphFormatter(argparse.HelpFormatter):
-    """Writes a help whose description and last text may consist of paragraphs and lists."""
+    """Formats a help: it wraps each paragraph, but not one that has an indented line."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         paragraphs: list[str] = []
@@ -89,7 +88,7 @@ class ParagraphFormatter(argparse.HelpFormatter):
 
 
 def commands_by_group() -> str:
-    """Return the commands with their summaries, by what they are for."""
+    """Return the commands with their summaries, grouped by their purpose."""
     width = max(map(len, COMMANDS))
     return "\n\n".join(
         f"{group}:\n" + "\n".join(f"  {name:<{width}}  {COMMANDS[name][1]}" for name in names)
@@ -97,14 +96,14 @@ def commands_by_group() -> str:
     )
 
 
-def add_commands(parser: argparse.ArgumentParser, called: str | None) -> None:
-    """Add all commands by name, and the options of the command that is called."""
+def add_commands(parser: argparse.ArgumentParser, command_name: str | None) -> None:
+    """Add all commands by name, but only for the command ``command_name`` its options."""
     # The commands are listed by group, after the options.
     parsers = parser.add_subparsers(
         dest="command", metavar="COMMAND", help=argparse.SUPPRESS, prog="promptdsl"
     )
     for name, (module, _) in COMMANDS.items():
-        if name == called:
+        if name == command_name:
             vars(import_module(f"promptdsl.cli.{module}"))[f"add_{name.replace(' ', '_')}"](
                 parsers.add_parser
             )
@@ -123,11 +122,12 @@ def add_command(
     failed: str = "the prompt is wrong, or its code failed",
     codes: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a command. Its usage shows ``takes``; ``failed`` says what exit code 1 means.
+    """Add a command, with its help and the option ``--traceback``, and return its parser.
 
-    ``run`` runs the command. It returns the data, the notes, and an exit code other than 0. It
-    raises :class:`UsageError` for a wrong call, and whatever the code of a user raises. ``codes``
-    describes all exit codes of a command with other ones.
+    The usage shows ``takes``; ``failed`` says what exit code 1 means. For a command with other exit
+    codes, ``codes`` describes all of them. ``run`` runs the command. It returns the data and the
+    notes, and an exit code if that may be another than 0. It raises :class:`UsageError` for a wrong
+    call, and whatever the code of a user raises.
     """
     parser = add_parser(
         name if name in COMMANDS else name.rpartition(" ")[2],
@@ -151,7 +151,7 @@ def add_arguments(
     of: str,
     read: str = "read as its type (count=3); KEY:=JSON is any JSON value; may be repeated",
 ) -> None:
-    """Add the options ``-p`` and ``--props`` to a parser or to a group of a parser."""
+    """Add the options ``-p`` and ``--props`` to a parser or to a group of options."""
     add_argument(
         "-p",
         dest="pairs",
@@ -160,7 +160,8 @@ def add_arguments(
         metavar="KEY=VALUE",
         help=f"an {of}, {read}",
     )
-    add_argument("--props", metavar="FILE", help="a JSON object of arguments; -p takes precedence")
+    usage = "a JSON file with arguments by name; -p replaces them"
+    add_argument("--props", metavar="FILE", help=usage)
 
 
 # The arguments of a function that returns a prompt, read from ``-p`` and ``--props``.
@@ -170,14 +171,14 @@ Arguments: TypeAlias = dict[str, object]
 
 
 TEXTS = ("model", "user", "stop", "service_tier", "safety_identifier", "prompt_cache_key")
-"""The keys of requests that are texts, also where a text looks like a number."""
+"""The keys of requests whose values are texts, even if a text looks like a number."""
 
 
 def request_settings(pairs: Sequence[str]) -> Arguments:
-    """Return the keys of ``--set`` by name.
+    """Return the settings of ``--set`` by name.
 
-    ``key=value`` is a number, a truth value, null, a list or an object where it looks like one,
-    else a text; ``key:=value`` is JSON.
+    ``key=value`` is read as JSON if it is a number, a truth value, null, a list or an object. Any
+    other value is a text; a value of a key in ``TEXTS`` is always a text. ``key:=value`` is JSON.
     """
     settings = read_arguments(pairs, None, option="--set")
     for pair in pairs:
@@ -188,7 +189,7 @@ def request_settings(pairs: Sequence[str]) -> Arguments:
 
 
 def _setting(text: str) -> object:
-    """Return the value that a text is in JSON; a string in quotes, and no JSON, stay a text."""
+    """Return the JSON value of a text; a JSON string, and text that is not JSON, stay unchanged."""
     try:
         value: object = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -199,13 +200,14 @@ def _setting(text: str) -> object:
 def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p") -> Arguments:
     """Return the arguments of a command line by name; ``-p`` replaces those of ``--props``.
 
-    ``key=value`` is text, ``key:=value`` is JSON. ``option`` is the option of the pairs.
+    ``key=value`` is text, ``key:=value`` is JSON. Errors name the ``option`` of the pairs.
+    Raises :class:`UsageError` for a pair without ``=``, and for text that is not JSON.
     """
     arguments: Arguments = {}
     if props is not None:
         value = json_value(file_text(props), props)
         if not isinstance(value, dict):
-            raise UsageError(f"{props} is not a JSON object of parameters by name")
+            raise UsageError(f"{props} is not a JSON object with arguments by name")
         arguments.update(cast("Arguments", value))
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -219,21 +221,24 @@ def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p
 
 
 def file_text(path: str) -> str:
-    """Return the text of a file. Raises :class:`UsageError` if it cannot be read."""
+    """Return the text of a file in UTF-8. Raises :class:`UsageError` if it cannot be read."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             return file.read()
     except OSError as error:
         advice = ""
         if path.lstrip().startswith("{"):
-            advice = "\n  it is JSON, not a file: write -p NAME:=JSON for each argument"
+            advice = "\n  this is JSON, not a file name: write -p NAME:=JSON for each argument"
         raise UsageError(f"cannot read {path}: {error.strerror}{advice}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8") from None
 
 
 def json_value(text: str, origin: str) -> object:
-    """Return the value of a JSON text. Raises :class:`UsageError` that names ``origin``."""
+    """Return the value of a JSON text.
+
+    Raises :class:`UsageError`, with ``origin`` in its text, for text that is not strict JSON.
+    """
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -250,22 +255,22 @@ def _refuse_constant(constant: str) -> Never:
 def call_function(
     function: Callable[..., object], arguments: Mapping[str, object], target: str
 ) -> object:
-    """Return the result of a function for arguments by name; an asynchronous one is run.
+    """Call a function with arguments by name, and return its result; run an asynchronous function.
 
-    Raises :class:`UsageError` for an unknown and for a missing parameter, for an argument of
-    another type, and whatever the function raises.
+    Raises :class:`UsageError` for an unknown argument, a missing argument and an argument of
+    another type. Also raises whatever the function raises.
     """
     typed = typed_arguments(function, arguments, target)
     missing = [name for name in _parameters(function, target).required if name not in typed]
     if missing:
         options = " ".join(f"-p {name}=..." for name in missing)
         raise UsageError(f"{target} needs {', '.join(missing)}: {options}")
-    result = function(**typed)
-    if inspect.iscoroutine(result):
+    returned = function(**typed)
+    if inspect.iscoroutine(returned):
         import asyncio
 
-        return asyncio.run(result)
-    return result
+        return asyncio.run(returned)
+    return returned
 
 
 def typed_arguments(
@@ -273,14 +278,15 @@ def typed_arguments(
 ) -> Arguments:
     """Return arguments by name, each of the type of its parameter.
 
-    A text is read as the type of its parameter, as the cell of a table is: ``"3"`` as 3 for
-    ``int``. Raises :class:`UsageError` for an unknown parameter and for an argument of another
-    type.
+    A text is read like the cell of a table: ``"3"`` becomes 3 for a parameter of type ``int``.
+    Raises :class:`UsageError` for an unknown argument and for an argument of another type.
     """
     parameters = _parameters(function, target)
     for name in arguments:
         if not parameters.takes(name):
-            raise UsageError(f"{target} has no parameter {name!r}{near(name, parameters.types)}")
+            raise UsageError(
+                f"{target} has no parameter {name!r}{suggestion(name, parameters.types)}"
+            )
     try:
         return {
             name: parameters.argument(name, argument, texts=True)

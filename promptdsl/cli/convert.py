@@ -1,4 +1,8 @@
-"""Reading conversations that another program recorded, as transcripts."""
+"""Reads conversations that other programs recorded, and returns them as transcripts.
+
+Read ``recorded_conversation`` first. For a session of a coding agent, a function finds the
+messages: ``_claude_code``, ``_codex`` or ``_pi``.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -11,13 +15,15 @@ from promptdsl.cli.options import PROVIDERS
 from promptdsl.cli.output import FileError, UsageError
 
 
-def recorded(path: str, provider_format: str, repair: str) -> tuple[Transcript, list[str]]:
-    """Return the conversation in a file of one of the :data:`PROVIDER_FORMATS`, and notes.
+def recorded_conversation(
+    path: str, provider_format: str, repair: str
+) -> tuple[Transcript, list[str]]:
+    """Return the conversation in a file, and notes on what was left out.
 
-    The notes say what was left out.
-
-    A file ``*.jsonl`` has a message in each line; other files are JSON. Raises :class:`FileError`
-    for any other file, and ``DataError`` for messages in another format.
+    ``provider_format`` is one of the :data:`PROVIDER_FORMATS`, or a server. A file ``*.jsonl`` has
+    a message in each line; any other file is JSON. ``repair`` says what happens to calls without
+    results, as for ``Transcript.from_openai()``. Raises :class:`FileError` for a file that is not
+    JSON or not a session, and ``DataError`` for messages in another format.
     """
     text, left_out, data = file_text(path), Counter[str](), cast("Any", None)
     read, messages_of = AGENTS.get(provider_format) or (_reader_of(provider_format), None)
@@ -44,7 +50,7 @@ def recorded(path: str, provider_format: str, repair: str) -> tuple[Transcript, 
 
 
 def _reader_of(provider_format: str) -> Callable[..., Transcript]:
-    """Return the function that reads conversations of a provider or a server."""
+    """Return the function that reads the conversations of a provider or a server."""
     read: Callable[..., Transcript] | None = getattr(Transcript, f"from_{provider_format}", None)
     if read is not None:
         return read
@@ -55,26 +61,27 @@ def _reader_of(provider_format: str) -> Callable[..., Transcript]:
 
 
 def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
-    """Return the messages of a session, on the path from its last row back to the first.
+    """Return the messages of a session of Claude Code, and the counts of rows that are left out.
 
-    A message consists of several rows, each with a block. Calls that run at the same time make
-    branches, so all rows of a message are kept, and all results of its calls.
+    Each row names its parent, so the messages are those on the path from the last row back to the
+    first. A message consists of several rows, each with a block. Calls that run at the same time
+    are on branches: so all rows of a message are read, and all results of its calls.
     """
     left_out, parents, messages_in = Counter[str](), dict[str, str](), list[Any]()
-    before = ""
-    known = {row.get("uuid") for row in rows if not row.get("isSidechain")} - {None}
+    previous_id = ""
+    row_ids = {row.get("uuid") for row in rows if not row.get("isSidechain")} - {None}
     for row in rows:
         if row.get("isSidechain"):
             left_out["rows of a sidechain"] += 1
             continue
         # After a compaction, rows have no parent, or a parent that is missing.
         parent = row.get("parentUuid") or row.get("logicalParentUuid")
-        begins = parent or row.get("isCompactSummary") or row.get("compactMetadata")
-        if parent not in known and begins:
-            parent = before
+        continues = parent or row.get("isCompactSummary") or row.get("compactMetadata")
+        if parent not in row_ids and continues:
+            parent = previous_id
         if row.get("uuid"):
-            before = row["uuid"]
-            parents[before] = parent
+            previous_id = row["uuid"]
+            parents[previous_id] = parent
         if row.get("type") in ("user", "assistant"):
             blocks = _blocks(row["message"]["content"])
             messages_in.append((row["uuid"], row["message"].get("id"), row["type"], blocks))
@@ -86,8 +93,8 @@ def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
         path.add(uuid)
         uuid = parents[uuid]
     ids = {id for uuid, id, *_ in messages_in if uuid in path} - {None}
-    kept = [blocks for _, id, _, blocks in messages_in if id in ids]
-    calls = {block.get("id") for blocks in kept for block in blocks} - {None}
+    path_blocks = [blocks for _, id, _, blocks in messages_in if id in ids]
+    calls = {block.get("id") for blocks in path_blocks for block in blocks} - {None}
     messages: dict[str, Any] = {}
     for uuid, id, role, blocks in messages_in:
         if uuid in path or id in ids or calls & {block.get("tool_use_id") for block in blocks}:
@@ -103,7 +110,7 @@ def _blocks(content: Any) -> Any:  # Any: JSON
 
 
 def _codex(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
-    """Return the items of a session."""
+    """Return the items of a session of Codex, and the counts of rows that are left out."""
     left_out, items = Counter[str](), list[Any]()
     for row in rows:
         if row.get("type") == "response_item":
@@ -114,7 +121,11 @@ def _codex(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
 
 
 def _pi(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
-    """Return the messages of a session, on the path from its last row back to the first."""
+    """Return the messages of a session of pi, and the counts of rows that are left out.
+
+    Each row names its parent, so the messages are those on the path from the last row back to the
+    first.
+    """
     left_out, path, messages = Counter[str](), list[Any](), list[Any]()
     unread: dict[str, Any] = {row["id"]: row for row in rows if "parentId" in row}
     id = next(reversed(unread), None)
@@ -154,7 +165,7 @@ _PI: Mapping[str, Callable[[Any], dict[str, Any]]] = {
         "source": {"type": "base64", "media_type": block["mimeType"], "data": block["data"]},
     },
 }
-"""Functions from a block of pi to a block of Anthropic, by the type of the block."""
+"""Functions that make a block of Anthropic from a block of pi, by the type of the block."""
 
 
 AGENTS: Mapping[str, tuple[Callable[..., Transcript], Callable[..., Any]]] = {
@@ -162,5 +173,7 @@ AGENTS: Mapping[str, tuple[Callable[..., Transcript], Callable[..., Any]]] = {
     "codex": (Transcript.from_openai_responses, _codex),
     "pi": (Transcript.from_anthropic, _pi),
 }
+"""The sessions of coding agents, by their names: the function that reads the messages, and the
+function that finds them in the rows of a session."""
 PROVIDER_FORMATS = (*(name for name in PROVIDERS if hasattr(Transcript, f"from_{name}")), *AGENTS)
-"""The formats that can be read. A session of a coding agent has messages of a provider."""
+"""The formats that can be read: those of providers, and those of coding agents."""

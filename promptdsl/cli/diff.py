@@ -18,10 +18,10 @@ from promptdsl.cli.output import (
     UsageError,
     as_json,
     as_row,
-    coloured,
+    coloured_diff,
     fields,
     is_colourful,
-    relative,
+    relative_paths,
     write_report,
 )
 from promptdsl.cli.sides import (
@@ -50,7 +50,7 @@ from promptdsl.comparing import (
     visible,
 )
 
-# The diff of all snapshots of a project, from those of a revision to those of the working tree.
+# The diff of all snapshots of a project: those at a revision and those in the working tree.
 
 FOLDER, PAYLOAD = "__snapshots__", ".payload.json"
 BEGINNING = b"---\npromptdsl-snapshot:"
@@ -61,9 +61,11 @@ Files: TypeAlias = Mapping[str, bytes]
 
 
 def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[str]]:
-    """Return what changed in the snapshots of a project since it left a revision, and notes.
+    """Return what changed in the snapshots of a project since its merge base with a revision.
 
-    Only files that differ are read as snapshots. Unreadable files are in the report.
+    Also returns notes. ``paths`` limit the report to files and folders. Only files that differ are
+    read as snapshots. Unreadable files are in the report. Raises :class:`UsageError` for a path
+    that does not exist, and if there are no snapshots.
     """
     repository = Repository()
     folders = [repository.path(path) for path in paths]
@@ -89,7 +91,7 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
     before = dict(zip(blobs, normalised, strict=True))
     after, problems = _contents(repository.root, filter(is_meant, names))
     snapshot_folders = _folders(before) | _folders(after)
-    before, after = _inside(snapshot_folders, before), _inside(snapshot_folders, after)
+    before, after = _files_in(snapshot_folders, before), _files_in(snapshot_folders, after)
     conflicting = [after[name] for name in repository.conflicts() if name in after]
     conflicts = {content for content in conflicting if CONFLICT in b"\n" + content}
     readable = {name: before[name] for name in before if name not in problems}
@@ -98,24 +100,28 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
         *_comparisons(readable, after, conflicts),
     ]
     if paths:
-        prompts = [p for p in prompts if any(_is_in(p.name, folder) for folder in folders)]
+        prompts = [
+            prompt for prompt in prompts if any(_is_in(prompt.name, folder) for folder in folders)
+        ]
     if not prompts and not left_out:
-        problem = "no snapshots there" if paths else f"no snapshots here, and none at {revision}"
+        problem = "no snapshots in these paths"
+        if not paths:
+            problem = f"no snapshots in this project, and none at {revision}"
         fix = f"promptdsl diff git:{revision}:FILE.py:NAME FILE.py:NAME compares a prompt in code"
-        raise UsageError(f"{problem}: they are {FOLDER}/*/*{SNAPSHOT}\n  {fix}")
+        raise UsageError(f"{problem}: snapshots are files {FOLDER}/*/*{SNAPSHOT}\n  {fix}")
     notes: list[str] = []
     if base is None:
-        notes = [f"{revision} has no merge base with HEAD here: compared with the revision itself"]
+        notes = [f"{revision} and HEAD have no merge base: compared with {revision} itself"]
     return DiffReport(tuple(sorted(prompts, key=lambda prompt: prompt.name))), notes
 
 
 def _folders(files: Files) -> set[str]:
-    """Return the names of the folders of snapshots: the usual one, and others set in pytest."""
+    """Return the names of the folders with snapshots: the default, and those set for pytest."""
     paths = [name.split("/") for name, content in files.items() if content.startswith(BEGINNING)]
     return {FOLDER, *(path[-3] for path in paths if FOLDER not in path and path[2:])}
 
 
-def _inside(folders: set[str], files: Files) -> dict[str, bytes]:
+def _files_in(folders: set[str], files: Files) -> dict[str, bytes]:
     """Return the files in a folder with one of these names, at any depth."""
     return {
         name: content
@@ -137,7 +143,7 @@ def _contents(root: Path, names: Iterable[str]) -> tuple[dict[str, bytes], dict[
             if path.is_file() and not path.is_symlink():
                 contents[name] = path.read_bytes().replace(b"\r\n", b"\n")
         except OSError as error:
-            problems[name] = f"{name}: it cannot be read: {error.strerror}"
+            problems[name] = f"{name} cannot be read: {error.strerror}"
     return contents, problems
 
 
@@ -149,7 +155,7 @@ def _comparisons(before: Files, after: Files, conflicts: set[bytes]) -> Iterator
     for path in after:
         texts = _texts(path, after)
         if any(text in conflicts for text in texts):
-            yield PromptComparison(path, "unreadable", problem=f"{path}: it has merge conflicts")
+            yield PromptComparison(path, "unreadable", problem=f"{path} has merge conflicts")
         elif path not in before and removed.get(texts):
             yield PromptComparison(path, "renamed", was=removed[texts].pop(0))
         else:
@@ -183,7 +189,7 @@ def _snapshot(path: str, files: Files) -> PromptFile | None:
 
 
 def _payload_comparison(path: str, before: bytes | None, after: bytes | None) -> PromptComparison:
-    """Return the comparison of a payload; its JSON differs, but perhaps not its prompt."""
+    """Return the comparison of a payload whose JSON differs; its prompt may be the same."""
     if before is None:
         return PromptComparison(path, "added")
     if after is None:
@@ -199,7 +205,10 @@ def _payload_comparison(path: str, before: bytes | None, after: bytes | None) ->
 
 
 def _texts(path: str, files: Files) -> tuple[bytes | None, ...]:
-    """Return the content of a snapshot; for a snapshot of a model, also the content of its base."""
+    """Return the content of a snapshot; for a snapshot of a model, also the content of its base.
+
+    The content is ``None`` if there is no such file.
+    """
     content = files.get(path)
     if content is None or not is_of_model(content):
         return (content,)
@@ -209,11 +218,11 @@ def _texts(path: str, files: Files) -> tuple[bytes | None, ...]:
 # ``promptdsl diff``: what changed between two prompts, or in all snapshots of a project.
 
 DESCRIPTION = """\
-Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
-(*.prompt.txt), payloads or records (*.json), or one of these at a revision: git:REV:TARGET. Without
-B, the target A is rendered twice. --base compares all snapshots of the project with those at its
-merge base with REV."""
-CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
+Show what changes for the model between two prompts, and what the change costs. A and B are targets
+(file.py:name), snapshots (*.prompt.txt), payloads or records (*.json), or one of these at a
+revision of git: git:REV:TARGET. Without B, the target A is rendered twice. --base compares all
+snapshots of the project with those of the last commit that HEAD and REV have in common."""
+CODES = "0 nothing differs; 1 something differs; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1
 WITH_BASE = ("sides", "base", "format", "output", "traceback", "is_cache_diff")
@@ -225,23 +234,23 @@ def add_diff(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "diff",
-        run=run,
+        run=run_diff,
         takes="A [B] | --base REV [PATH ...]",
         description=DESCRIPTION,
         codes=CODES,
     )
-    parser.add_argument("sides", nargs="*", metavar="A B", help="the prompts; with --base, folders")
+    parser.add_argument("sides", nargs="*", metavar="A B", help="the prompts; with --base, paths")
     group = parser.add_argument_group("differences")
     group.add_argument(
         "--base",
         metavar="REV",
-        help="compare all snapshots with the merge base of REV and HEAD",
+        help="compare all snapshots with those of the merge base of HEAD and REV",
     )
     group.add_argument(
         "--cache",
         dest="is_cache_diff",
         action="store_true",
-        help="show only the tokens that a prompt cache can reuse",
+        help="show only how many tokens a prompt cache can reuse",
     )
     for name, which in (("before", "first"), ("after", "second")):
         group.add_argument(
@@ -249,7 +258,7 @@ def add_diff(add_parser: AddParser) -> None:
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help=f"as -p, for the {which} prompt only; may be repeated",
+            help=f"like -p, but only for the {which} prompt; may be repeated",
         )
     group.add_argument(
         "--id",
@@ -257,14 +266,14 @@ def add_diff(add_parser: AddParser) -> None:
         action="append",
         default=[],
         metavar="ID",
-        help="the record of a request in the log A, or in the JSON of records list; twice for two",
+        help="the id of a record in a log, or in the JSON of records list; once for each record",
     )
     group.add_argument(
         "--timeout",
         type=partial(whole_number, unit="seconds"),
         default=60,
         metavar="SECONDS",
-        help="the time limit for a prompt at a revision (60)",
+        help="the time limit for rendering a prompt at a revision (default: 60)",
     )
     add_request(parser, marks=False, texts=False, brief=True)
     group = parser.add_argument_group("output")
@@ -276,45 +285,49 @@ def add_diff(add_parser: AddParser) -> None:
         help="text, json, markdown or html",
     )
     group.add_argument(
-        "--json", dest="format", action="store_const", const="json", help="as --format json"
+        "--json",
+        dest="format",
+        action="store_const",
+        const="json",
+        help="the same as --format json",
     )
     group.add_argument(
-        "--output", metavar="FILE", help="write to a file; an older report in it is replaced"
+        "--output", metavar="FILE", help="write a file; it may only replace an older report"
     )
     defaults = vars(parser.parse_args([]))
     parser.set_defaults(cache=None, target="", failed=UsageError.code, defaults=defaults)
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the data, the notes and the exit code of the command."""
+def run_diff(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Compare the prompts or snapshots; return the report, the notes and the exit code."""
     is_of_two = arguments.base is None
     if is_of_two and len(arguments.sides) not in (1, 2):
-        raise UsageError("name one prompt or two, or --base REV")
+        raise UsageError("name one prompt or two prompts, or write --base REV")
     if arguments.is_cache_diff and (not is_of_two or arguments.format not in ("text", "json")):
         raise UsageError("--cache compares two targets, as text or JSON")
     if is_of_two:
-        data, notes, code = _two(arguments)
+        report_text, notes, code = _compare_two(arguments)
     else:
         defaults: dict[str, object] = arguments.defaults
         changed = [name for name in defaults if defaults[name] != getattr(arguments, name)]
         if any(name not in WITH_BASE for name in changed):
-            raise UsageError("--base compares files: it takes no options of a prompt, such as -p")
+            raise UsageError("--base compares files: leave out the options of a prompt, such as -p")
         report, notes = checkout_report(arguments.base, arguments.sides)
-        data, problems, code = _formatted(report, arguments)
+        report_text, problems, code = _formatted_report(report, arguments)
         notes += problems
     if arguments.output is None:
-        return data, notes, code
-    mark = f"\n{MARKS[arguments.format]}\n" if arguments.format in MARKS else ""
-    write_report(arguments.output, f"{data}\n{mark}", is_report)
+        return report_text, notes, code
+    end = f"\n{MARKS[arguments.format]}\n" if arguments.format in MARKS else ""
+    write_report(arguments.output, f"{report_text}\n{end}", is_report)
     return "", notes, code
 
 
-def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the data, notes and exit code for two prompts, or for a prompt rendered twice."""
+def _compare_two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the report, notes and exit code for two prompts, or for a prompt rendered twice."""
     first, second = arguments.sides[0], arguments.sides[-1]
     if arguments.is_cache_diff and not (is_target(first) and is_target(second)):
-        fix = "leave out --cache: the plain diff says where the shared prefix ends"
-        raise UsageError(f"--cache compares two targets of the working tree\n  {fix}")
+        fix = "leave out --cache: the diff shows where the shared prefix ends"
+        raise UsageError(f"--cache compares only targets of the working tree\n  {fix}")
     ids = _ids_by_side(arguments)
     if not any(map(_is_code, arguments.sides)):
         refuse_inputs(arguments, first)
@@ -332,13 +345,13 @@ def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
     if arguments.is_cache_diff:
         return _cache_diff(before, after, as_data=arguments.format == "json", notes=notes)
-    are_called = all(isinstance(prompt, Rendered) for prompt in prompts)
-    inputs = props if are_called else None
+    are_rendered = all(isinstance(prompt, Rendered) for prompt in prompts)
+    inputs = props if are_rendered else None
     difference = diff(before, after, inputs=inputs)
     status: Status = "changed" if difference else "same"
     report = DiffReport((PromptComparison(second, status, difference),))
-    data, _, code = _formatted(report, arguments)
-    return data, notes, code
+    report_text, _, code = _formatted_report(report, arguments)
+    return report_text, notes, code
 
 
 def _is_code(side: str) -> bool:
@@ -347,23 +360,23 @@ def _is_code(side: str) -> bool:
 
 
 def _refuse_alone(name: str) -> None:
-    """Raise :class:`UsageError` for a prompt that is the same whenever it is read."""
+    """Raise :class:`UsageError` for a prompt that is the same each time it is read."""
     if is_target(name):
         return
     _, _, target = name.removeprefix(GIT).partition(":")
     advice = "name a second prompt"
     if name.startswith(GIT):
-        advice = f"promptdsl diff {name} {target} compares it with today's"
-    raise UsageError(f"{name} is compared with nothing: {advice}")
+        advice = f"promptdsl diff {name} {target} compares it with the working tree"
+    raise UsageError(f"there is nothing to compare {name} with: {advice}")
 
 
 def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]:
     """Return for each side whether it has records, and the id of its record.
 
-    Raises :class:`UsageError` for another number of ids than of sides with records.
+    Raises :class:`UsageError` if the number of ids is not that of the sides with records.
     """
-    sides = [arguments.sides[0], arguments.sides[-1]]
-    with_records = [has_records(name) for name in sides]
+    side_names = [arguments.sides[0], arguments.sides[-1]]
+    with_records = [has_records(name) for name in side_names]
     ids: list[str] = [*arguments.ids]
     if len(arguments.sides) == 2:
         # A list of one record needs no id.
@@ -371,32 +384,34 @@ def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]
     if len(ids) != sum(with_records):
         names = " and ".join(dict.fromkeys(arguments.sides))
         raise UsageError(f"{names}: name two records: --id A --id B")
-    waiting = iter(ids)
+    unused_ids = iter(ids)
     pairs: list[tuple[bool, str | None]] = []
     for has_record in with_records:
-        id = next(waiting) if has_record else ""
+        id = next(unused_ids) if has_record else ""
         pairs.append((has_record, id or None))
     return pairs
 
 
-def _formatted(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return a report in the wanted format, its problems, and its exit code."""
+def _formatted_report(
+    report: DiffReport, arguments: argparse.Namespace
+) -> tuple[str, list[str], int]:
+    """Return a report in the format of ``--format``, its problems, and its exit code."""
     match arguments.format:
         case "text":
-            data = visible(relative(report.text))
+            report_text = visible(relative_paths(report.text))
             if arguments.output is None and is_colourful():
-                data = coloured(data)
+                report_text = coloured_diff(report_text)
         case "json":
-            data = as_json(report.to_dict())
+            report_text = as_json(report.to_dict())
         case "markdown":
-            data = report.markdown
+            report_text = report.markdown
         case _:
-            data = report.html
+            report_text = report.html
     problems = [prompt.problem for prompt in report.prompts if prompt.status == "unreadable"]
     code = DIFFERENT if report else 0
     if problems:
         code = UsageError.code
-    return data, problems, code
+    return report_text, problems, code
 
 
 def _props(arguments: argparse.Namespace, side: str) -> Arguments:
@@ -407,13 +422,13 @@ def _props(arguments: argparse.Namespace, side: str) -> Arguments:
 def _cache_diff(
     before: Side, after: Side, *, as_data: bool, notes: list[str]
 ) -> tuple[str, list[str], int]:
-    """Return the tokens that two requests share, which a prompt cache can serve."""
+    """Return how many tokens of a request a prompt cache can serve, as text or as JSON."""
     assert isinstance(before, Rendered)
     assert isinstance(after, Rendered)
     report = promptdsl.prefix_report(before, after)
     code = DIFFERENT if report.first else 0
     if not as_data:
-        return visible(relative(str(report))), notes, code
+        return visible(relative_paths(str(report))), notes, code
     names = ("shared", "served", "before", "after", "behind", "cost", "label", "extends")
     dropped = fields(report, "dropped", "pays_from")
     data = {**fields(report, *names), **dropped, "first": report.first and as_row(report.first)}

@@ -1,6 +1,7 @@
-"""Files that hold no prompt function: transcripts in a database, and the records of a log.
+"""Files that are not code: transcripts in a database, the records of a log, and other files.
 
-The last function says what a file is that a command cannot use, and which command can.
+In this order: transcripts in a database, the records of a log, and what a file is that a command
+cannot use.
 """
 
 import os
@@ -12,10 +13,10 @@ from typing import Any
 from urllib.parse import quote
 
 from promptdsl import LogEntry, PromptLog, Transcript, TranscriptError
-from promptdsl.cli.output import FileError, UsageError, near
+from promptdsl.cli.output import FileError, UsageError, suggestion
 from promptdsl.comparing import visible
 
-# Transcripts in a SQLite database: ``chats.db:KEY`` is the name of a transcript.
+# Transcripts in a SQLite database. ``chats.db:KEY`` names a transcript.
 
 MAGIC = b"SQLite format 3\0"
 """The beginning of every database of SQLite 3."""
@@ -31,14 +32,17 @@ def is_database(path: str) -> bool:
 
 
 def names_in(path: str) -> list[str]:
-    """Return the names of the transcripts in a database."""
+    """Return the names of the transcripts in a database: ``chats.db:KEY``."""
     query = "SELECT DISTINCT key FROM promptdsl_entries ORDER BY key"
     return [f"{path}:{key}" for (key,) in _rows(path, query)]
 
 
 @contextmanager
 def file_of(name: str) -> Generator[str]:
-    """Give the path of a transcript; for one in a database, of a temporary file with its lines."""
+    """Yield the path of a transcript; for a transcript in a database, that of a temporary copy.
+
+    Raises :class:`FileError` if the database has no such transcript or cannot be read.
+    """
     ends = [end for end, sign in enumerate(name) if sign == ":" and is_database(name[:end])]
     if os.path.lexists(name) or not ends:
         yield name
@@ -61,39 +65,40 @@ def _rows(path: str, query: str, *values: str) -> list[tuple[str]]:
         with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
             return connection.execute(query, values).fetchall()
     except sqlite3.Error as error:
-        raise FileError(f"cannot read transcripts of {path}: {error}") from None
+        raise FileError(f"cannot read the transcripts of {path}: {error}") from None
 
 
 # The records of a log: those in its folder, or in the JSON that ``records list --json`` prints.
 
 FILES = "records-*.jsonl"
 HEADER = b'"format":"promptdsl.log"'
-"""A text in the first line of a file of a log."""
-SHOWN = 8
-"""The most ids that an error lists."""
+"""A text in the first line of every file of a log."""
+MAXIMUM_IDS = 8
+"""The maximum number of ids that an error lists."""
 
 
 def log_entries(
     folder: str, *, salvage: bool | None = None
 ) -> tuple[tuple[LogEntry, ...], list[str]]:
-    """Return the entries of a log by their times, and notes on its damage.
+    """Return the entries of a log in the order of their times, and notes on its damage.
 
-    ``salvage`` is ``None`` for a command without this option. Raises :class:`UsageError` for a
-    folder that is not there or has no log, and :class:`FileError` for a damaged file.
+    With ``salvage``, damaged lines are skipped; it is ``None`` for a command without this option.
+    Raises :class:`UsageError` if there is no such folder or no log in it, and :class:`FileError`
+    for a damaged file.
     """
     log = PromptLog(folder)
     if not log.folder.is_dir():
         refuse_log_file(folder, command="records list")
         raise UsageError(f"there is no folder {folder}")
     if not any(log.folder.glob(FILES)):
-        raise UsageError(f"there is no log in {folder}: it would have files {FILES}")
+        raise UsageError(f"there is no log in {folder}: a log has files {FILES}")
     try:
         return log.read(salvage=salvage is True), [*log.repairs]
     except TranscriptError as error:
         fix = (error.fix or "").replace("salvage=True", "--salvage")
         if salvage is None:
             command = f"promptdsl records list {folder} --salvage --json > good.json"
-            fix = f"write {command} to get the good lines, and give good.json"
+            fix = f"{command} writes the undamaged records: use good.json instead"
         raise FileError(f"{error.what}\n  {fix}") from None
 
 
@@ -102,8 +107,8 @@ def is_log(target: str) -> bool:
     return os.path.isdir(target) and any(PromptLog(target).folder.glob(FILES))
 
 
-def refuse_log_file(path: str, *, command: str, more: str = "") -> None:
-    """Raise :class:`UsageError` for a file of a log, with the command for its folder."""
+def refuse_log_file(path: str, *, command: str, options: str = "") -> None:
+    """Raise :class:`UsageError` for a file of a log; the error has the command for its folder."""
     try:
         with open(path, "rb") as file:
             is_file_of_log = HEADER in file.readline(200)
@@ -111,12 +116,12 @@ def refuse_log_file(path: str, *, command: str, more: str = "") -> None:
         return
     if is_file_of_log:
         folder = os.path.dirname(path) or "."
-        advice = f"write promptdsl {command} {folder}{more}"
-        raise UsageError(f"{path} is a file of a log: {advice}")
+        advice = f"write promptdsl {command} {folder}{options}"
+        raise UsageError(f"{path} is only a part of a log: {advice}")
 
 
 def listed_entries(data: Any) -> list[LogEntry] | None:  # Any: JSON
-    """Return the entries in the JSON of ``records list --json``, ``None`` for other data."""
+    """Return the entries in the JSON of ``records list --json``; ``None`` for other JSON."""
     try:
         entries = [
             LogEntry(row.get("at", ""), row.get("name"), row.get("id"), row["record"])
@@ -130,47 +135,55 @@ def listed_entries(data: Any) -> list[LogEntry] | None:  # Any: JSON
 def entry_of(
     entries: Sequence[LogEntry], id: str | None, origin: str
 ) -> tuple[LogEntry, list[str]]:
-    """Return the last entry with an id, and a note if it is not the only one.
+    """Return the last entry with an id, and a note if several entries have this id.
 
-    A single entry needs no id. Raises :class:`UsageError` for an unknown and for a missing id.
+    If there is only one entry, ``id`` may be ``None``. Raises :class:`UsageError` for an unknown
+    id, and for a missing id.
     """
     if id is None:
         if len(entries) != 1:
             ids = _names(entry.id for entry in entries)
-            listed = ", ".join(ids[:SHOWN])
-            more = f" and {len(ids) - SHOWN:,} more" if ids[SHOWN:] else ""
-            records = f"{origin} has {len(entries):,} records: name one with --id"
-            raise UsageError(f"{records}: {listed}{more}" if ids else records)
+            listed = ", ".join(ids[:MAXIMUM_IDS])
+            rest = f" and {len(ids) - MAXIMUM_IDS:,} more" if ids[MAXIMUM_IDS:] else ""
+            records = f"{origin} has {len(entries):,} records: choose one with --id"
+            raise UsageError(f"{records}: {listed}{rest}" if ids else records)
         return entries[0], []
-    same = [entry for entry in entries if entry.id == id]
-    check_known(id, same, entries, origin)
-    notes = [f"{len(same):,} records have this id: the last is shown"] if len(same) > 1 else []
-    return same[-1], notes
+    matches = [entry for entry in entries if entry.id == id]
+    check_id(id, matches, entries, origin)
+    notes = (
+        [f"{len(matches):,} records have this id: the last is shown"] if len(matches) > 1 else []
+    )
+    return matches[-1], notes
 
 
-def check_known(
-    id: str, same: Sequence[LogEntry], entries: Sequence[LogEntry], origin: str
+def check_id(
+    id: str, matches: Sequence[LogEntry], entries: Sequence[LogEntry], origin: str
 ) -> None:
-    """Raise :class:`UsageError` if no entry has an id, with the nearest ids."""
-    if not same:
+    """Raise :class:`UsageError`, with similar ids, if there are no ``matches``.
+
+    ``matches`` are the entries with this id.
+    """
+    if not matches:
         problem = f"{origin} has no record with the id {id!r}"
-        raise UsageError(f"{problem}{near(id, _names(entry.id for entry in entries)[:SHOWN])}")
+        raise UsageError(
+            f"{problem}{suggestion(id, _names(entry.id for entry in entries)[:MAXIMUM_IDS])}"
+        )
 
 
 def check_name(name: str, entries: Sequence[LogEntry], origin: str) -> None:
-    """Raise :class:`UsageError` if no entry is of a prompt with a name, with the nearest names."""
+    """Raise :class:`UsageError`, with similar names, if no entry has the name of this prompt."""
     names = _names(entry.name for entry in entries)
     if not any(entry.name == name for entry in entries):
-        raise UsageError(f"{origin} has no record of the prompt {name!r}{near(name, names)}")
+        raise UsageError(f"{origin} has no record of the prompt {name!r}{suggestion(name, names)}")
 
 
 def _names(names: Iterable[str | None]) -> list[str]:
-    """Return the distinct names, as they are shown."""
+    """Return the distinct names, each on one line, with special characters escaped."""
     return [visible(name, one_line=True) for name in dict.fromkeys(names) if name is not None]
 
 
 def dropped_lines(record: Mapping[str, Any]) -> list[str]:  # Any: JSON
-    """Return a line for each dropped or cleared part of a record, with its calls."""
+    """Return a line for each dropped or cleared part of a record: its tokens, reason and calls."""
     lines: list[str] = []
     for row in record.get("dropped") or ():
         text = str(row.get("what", row.get("address", "a part")))
@@ -197,10 +210,10 @@ def losses_of(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:  # Any: JSO
     return [loss for loss in record.get("losses") or () if loss.get("kind") != "hint"]
 
 
-# What a file is that a command cannot use, and the command that can.
+# What a file is that a command cannot use, and which command can use it.
 
 BEGINNING = 4_096
-"""The bytes of a file by which it is recognised."""
+"""How many bytes of a file are read to recognise it."""
 BY_NAME = {
     (".prompt.txt",): "a snapshot: promptdsl diff {path} TARGET compares it",
     (".json",): "JSON: promptdsl records show {path} shows a record or a payload",
@@ -208,17 +221,14 @@ BY_NAME = {
         "a table: promptdsl batch TARGET {path} renders a prompt for each row"
     ),
     (".j2", ".jinja", ".jinja2", ".md", ".txt"): (
-        "a text: name a function that returns its prompt, such as System(Template(path))"
+        "a text: name a function that returns a prompt with it, such as System(Template(path))"
     ),
 }
-"""What a file is by the end of its name, and the command that reads it."""
+"""What a file is, and what to do with it, by the end of its name."""
 
 
 def described_content(path: str) -> str:
-    """Return what a file is by its first bytes, with the command that reads it.
-
-    The text is empty for a file of an unknown kind.
-    """
+    """Return what a file is by its first bytes, with the command that reads it; else ``""``."""
     try:
         with open(path, "rb") as file:
             beginning = file.read(BEGINNING)
@@ -234,7 +244,7 @@ def described_content(path: str) -> str:
 
 
 def described_file(path: str) -> str:
-    """Return what a file is, by its first bytes or its name, with the command that reads it."""
+    """Return what a file is by its first bytes or its name, and what to do with it; else ``""``."""
     if content := described_content(path):
         return content
     for ends, text in BY_NAME.items():

@@ -1,6 +1,6 @@
 """``promptdsl new``: the files of a new library, or of a new section in a library.
 
-The project of the library comes first; then the command.
+In this order: reading the project of a library, and the two commands.
 """
 
 import argparse
@@ -16,23 +16,24 @@ import attrs
 
 from promptdsl import Library
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
-from promptdsl.cli.libraries import TAKEN, class_name
-from promptdsl.cli.output import UsageError, as_json, near, write_files
+from promptdsl.cli.libraries import LIBRARY_ATTRIBUTES, class_name
+from promptdsl.cli.output import UsageError, as_json, suggestion, write_files
 
 # The project of a library: its ``pyproject.toml``, and the module that defines the library.
 
 GROUP = "promptdsl.sections"
-BEGIN = "begin a library with promptdsl new library NAME"
+"""The group of entry points in which a package declares its libraries."""
+BEGIN = "create a library with promptdsl new library NAME"
 IMPORTS = ("Section", "Value", "component")
 """The names of promptdsl that the function of a new section needs."""
 
 
 @attrs.frozen
 class Project:
-    """A folder with a ``pyproject.toml`` that declares a library.
+    """A project with a library: a folder with a ``pyproject.toml`` that declares the library.
 
-    The library is the ``variable`` of the ``module``. ``file`` is the file of the module,
-    ``source`` its code, and ``call`` the call of ``Library`` in it.
+    The library is ``variable`` in the ``module``. ``file`` is the path of the module, ``source`` is
+    its code, and ``call`` is the call of ``Library`` in this code.
     """
 
     folder: str
@@ -44,22 +45,22 @@ class Project:
     call: ast.Call
 
     @classmethod
-    def around(cls, folder: str, name: str) -> Self:
-        """Return the project around a folder; ``name`` selects one of several libraries.
+    def containing(cls, folder: str, name: str) -> Self:
+        """Return the project that contains a folder; ``name`` selects one of several libraries.
 
-        Raises :class:`UsageError` if there is no such project.
+        Raises :class:`UsageError` if there is no such project or library.
         """
         while not os.path.isfile(os.path.join(folder, "pyproject.toml")):
-            above = os.path.dirname(folder)
-            if above == folder:
-                raise UsageError(f"no pyproject.toml is here or above: {BEGIN}")
-            folder = above
-        libraries = _declared(os.path.join(folder, "pyproject.toml"))
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                raise UsageError(f"no folder from here up has a pyproject.toml: {BEGIN}")
+            folder = parent
+        libraries = _declared_libraries(os.path.join(folder, "pyproject.toml"))
         if name and name not in libraries:
-            raise UsageError(f"{folder} has no library {name!r}{near(name, libraries)}")
+            raise UsageError(f"{folder} has no library {name!r}{suggestion(name, libraries)}")
         if not name and len(libraries) != 1:
-            several = f"name the library: {min(libraries)}:NAME" if libraries else BEGIN
-            raise UsageError(f"{folder} has {len(libraries)} libraries: {several}")
+            advice = f"name the library: {min(libraries)}:NAME" if libraries else BEGIN
+            raise UsageError(f"{folder} has {len(libraries)} libraries: {advice}")
         name = name or min(libraries)
         module, _, variable = libraries[name].partition(":")
         parts = module.split(".")
@@ -70,14 +71,14 @@ class Project:
                     source = _read(file)
                     call = _library_call(source, file, name)
                     return cls(folder, name, module, variable, file, source, call)
-        raise UsageError(f"{folder} declares {name} = {libraries[name]!r}, but has no such module")
+        raise UsageError(f"{folder} declares {name} = {libraries[name]!r}: there is no such module")
 
     def path(self, *parts: str) -> str:
         """Return the path of a file in the project."""
         return os.path.join(self.folder, *parts)
 
     def template(self, name: str) -> str | None:
-        """Return the path of the template of a section; ``None`` if its folder is computed."""
+        """Return the path of the template of a section; ``None`` if code computes its folder."""
         argument = self._argument("templates")
         folder = argument.value if isinstance(argument, ast.Constant) else argument or "templates"
         if not isinstance(folder, str):
@@ -92,11 +93,11 @@ class Project:
         return {ast.unparse(element).rpartition(".")[2] for element in elements}
 
     def _argument(self, name: str) -> ast.expr | None:
-        """Return a keyword argument of the call of ``Library``."""
+        """Return the code of a keyword argument of ``Library``; ``None`` without this argument."""
         return {keyword.arg: keyword.value for keyword in self.call.keywords}.get(name)
 
     def _listed(self) -> ast.List | ast.Tuple | None:
-        """Return the list ``sections=[...]`` in the call of ``Library``."""
+        """Return the list ``sections=[...]`` of ``Library``; ``None`` without this argument."""
         sections = self._argument("sections")
         if sections is not None and not isinstance(sections, ast.List | ast.Tuple):
             raise UsageError(
@@ -105,7 +106,10 @@ class Project:
         return sections
 
     def with_function(self, name: str, function: str) -> dict[str, str]:
-        """Return the changed files: the one with a new function, and the one that lists it."""
+        """Return the new texts of two files: ``sections.py`` with the function, and the module.
+
+        Raises :class:`UsageError` if the file already has this name.
+        """
         package = self.module
         if os.path.basename(self.file) != "__init__.py":
             package = self.module.rpartition(".")[0]
@@ -113,12 +117,12 @@ class Project:
         text = '"""The sections that are functions."""\n'
         if os.path.isfile(file):
             text = _read(file)
-        missing = sorted(set(IMPORTS) - _bound(text))
+        missing = sorted(set(IMPORTS) - _bound_names(text))
         if missing:
             text = _with_import(text, f"from promptdsl import {', '.join(missing)}")
-        if name in _bound(text):
-            raise UsageError(f"{file} has a name {name!r}")
-        is_imported = "sections" in _bound(self.source)
+        if name in _bound_names(text):
+            raise UsageError(f"{file} already defines the name {name!r}")
+        is_imported = "sections" in _bound_names(self.source)
         library = self._with_section(f"sections.{name}" if is_imported else name)
         if not is_imported:
             origin = f"{package}.sections" if package else "sections"
@@ -126,7 +130,7 @@ class Project:
         return {file: text.rstrip("\n") + "\n" + function, self.file: library}
 
     def _with_section(self, code: str) -> str:
-        """Return the source of the module with one more section in the call of ``Library``."""
+        """Return the source of the module, with one more section in the call of ``Library``."""
         listed, lines = self._listed(), self.source.split("\n")
         if listed is None:
             arguments: list[ast.expr | ast.keyword] = [*self.call.args, *self.call.keywords]
@@ -145,12 +149,15 @@ class Project:
         return "\n".join(lines)
 
 
-def _declared(pyproject: str) -> dict[str, str]:
-    """Return the libraries that a ``pyproject.toml`` declares: ``module:variable`` by name."""
+def _declared_libraries(pyproject: str) -> dict[str, str]:
+    """Return the libraries that a ``pyproject.toml`` declares: ``module:variable`` by name.
+
+    Raises :class:`UsageError` if it declares none, or cannot be read.
+    """
     try:
         with open(pyproject, "rb") as file:
-            data: Any = tomllib.load(file)  # Any: TOML
-        libraries = data["project"]["entry-points"][GROUP]
+            document: Any = tomllib.load(file)  # Any: TOML
+        libraries = document["project"]["entry-points"][GROUP]
         return {str(name): str(target) for name, target in libraries.items()}
     except (KeyError, AttributeError, TypeError):
         raise UsageError(f"{pyproject} declares no library: {BEGIN}") from None
@@ -159,10 +166,10 @@ def _declared(pyproject: str) -> dict[str, str]:
 
 
 def _read(file: str) -> str:
-    """Return the source of a module. Raises :class:`UsageError` if it is no code in UTF-8."""
+    """Return the source of a module. Raises :class:`UsageError` if it is not code in UTF-8."""
     try:
-        with open(file, encoding="utf-8") as opened:
-            source = opened.read()
+        with open(file, encoding="utf-8") as stream:
+            source = stream.read()
         ast.parse(source)
     except SyntaxError as error:
         raise UsageError(f"{file}:{error.lineno}: {error.msg}") from None
@@ -172,6 +179,7 @@ def _read(file: str) -> str:
 
 
 def _library_call(source: str, file: str, library: str) -> ast.Call:
+    """Return the call of ``Library`` with a name; else the first call of ``Library``."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     libraries = [call for call in calls if ast.unparse(call.func).endswith("Library")]
     for call in libraries:
@@ -179,10 +187,11 @@ def _library_call(source: str, file: str, library: str) -> ast.Call:
             return call
     if libraries:
         return libraries[0]
-    raise UsageError(f"{file} makes no Library: name the module with the library in pyproject.toml")
+    raise UsageError(f"{file} has no Library(...): name the right module in pyproject.toml")
 
 
-def _bound(source: str) -> set[str]:
+def _bound_names(source: str) -> set[str]:
+    """Return the names of the functions, the classes and the imports of a module."""
     names: set[str] = set()
     for statement in ast.parse(source).body:
         match statement:
@@ -196,7 +205,7 @@ def _bound(source: str) -> set[str]:
 
 
 def _with_import(source: str, line: str) -> str:
-    """Return a module with one more import, after the others."""
+    """Return a module with one more import after the others."""
     body, lines = ast.parse(source).body, source.split("\n")
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     first = body[0] if body and isinstance(body[0], ast.Expr) else None
@@ -226,18 +235,19 @@ LIBRARY_FILES = {
 }
 """The paths of the files of ``scaffold/library`` in a project; ``sample`` becomes its name."""
 RESERVED = ("library", "promptdsl", "sections", "starter", "templates", "tests")
+"""The names that a library may not have: other things in its project have them."""
 TYPES = ("bool", "component", "date", "float", "int", "list", "object", "staticmethod", "str")
-"""The names that a stub uses: a section with such a name would hide them there."""
+"""The names that a stub uses. A section with one of these names would hide it there."""
 LIBRARY_DESCRIPTION = """\
-Begin a section library: an ordinary Python package with a function, a template, their tests, and
-types for editors. It builds, and its tests pass."""
+Create a section library: an ordinary Python package with a function, a template, their tests, and
+types for editors. The package can be built, and its tests pass."""
 SECTION_DESCRIPTION = """\
-Add a section to the library whose project is here: a template with inputs, or a function, and a
-test with its snapshot."""
+Add a section to the library in the current project: a template with inputs, or a function. A test
+with its snapshot is added, too."""
 
 
 def add_new(add_parser: AddParser) -> None:
-    """Add the command, which has two commands."""
+    """Add the command ``new`` with its two commands."""
     parser = add_parser(
         "new",
         usage="promptdsl new library|section NAME [options]",
@@ -250,24 +260,24 @@ def add_new(add_parser: AddParser) -> None:
     library = add_command(
         kinds.add_parser,
         "new library",
-        run=run_library,
+        run=run_new_library,
         takes="NAME",
         description=LIBRARY_DESCRIPTION,
-        summary="begin a section library",
-        failed="it failed",
+        summary="create a section library",
+        failed="an unexpected error",
     )
     library.add_argument("target", metavar="NAME", help="the name of the library, such as support")
     library.add_argument(
-        "--folder", metavar="DIR", help="the folder of the project; promptdsl-NAME without it"
+        "--folder", metavar="DIR", help="the folder of the project; by default promptdsl-NAME"
     )
     section = add_command(
         kinds.add_parser,
         "new section",
-        run=run_section,
+        run=run_new_section,
         takes="NAME",
         description=SECTION_DESCRIPTION,
-        summary="add a section to the library whose project is here",
-        failed="it failed",
+        summary="add a section to the library in the current project",
+        failed="an unexpected error",
     )
     section.add_argument(
         "target", metavar="NAME", help="the name of the section, such as refunds or billing/refunds"
@@ -280,18 +290,19 @@ def add_new(add_parser: AddParser) -> None:
         command.add_argument("--json", action="store_true", help="print the files as JSON")
 
 
-def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_new_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the files of a new library; return their paths, and the next steps as notes."""
-    written: str = arguments.target
-    name = re.sub("^promptdsl[-_]", "", written).replace("-", "_")
-    _check_name(name, written, "library")
+    typed_name: str = arguments.target
+    name = re.sub("^promptdsl[-_]", "", typed_name).replace("-", "_")
+    _check_name(name, typed_name, "library")
     if name in RESERVED:
-        raise UsageError(f"{name!r} is taken: name the library after its topic, such as support")
+        problem = f"a library cannot have the name {name!r}"
+        raise UsageError(f"{problem}: name it after its topic, such as support")
     distribution = f"promptdsl-{name.replace('_', '-')}"
     folder = os.path.normpath(distribution if arguments.folder is None else arguments.folder)
 
     def renamed(text: str) -> str:
-        # All words are replaced in one step, as the name may contain one of them.
+        # All words are replaced in one step, because the name may contain one of them.
         names = {"promptdsl-sample": distribution, "_Sample": class_name(name), "sample": name}
         return re.sub("promptdsl-sample|_Sample|sample", lambda word: names[word[0]], text)
 
@@ -310,24 +321,25 @@ def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if any(name == library.name for library in Library.installed()):
         notes.insert(
             0,
-            f"a library {name!r} is installed already: if both are installed, neither can be used",
+            f"a library {name!r} is already installed: if both are installed, neither can be used",
         )
     return _written_text(files, arguments), notes
 
 
-def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+def run_new_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the files of a new section; return their paths, and the next steps as notes."""
     library, _, name = arguments.target.rpartition(":")
     for word in name.split("/"):
         _check_name(word, name, "section")
     if arguments.function and "/" in name:
-        raise UsageError(f"the name of a function has no /: {name}")
-    if name in TAKEN:
-        raise UsageError(f"{name!r} is taken: every library has it")
-    project = Project.around(os.getcwd(), library)
+        raise UsageError(f"the name of a function cannot have a /: {name}")
+    if name in LIBRARY_ATTRIBUTES:
+        problem = f"a section cannot have the name {name!r}"
+        raise UsageError(f"{problem}: every library has an attribute of this name")
+    project = Project.containing(os.getcwd(), library)
     template = project.template(name)
     if name in project.functions() or (template and os.path.exists(template)):
-        raise UsageError(f"{project.name} has a section {name!r}")
+        raise UsageError(f"{project.name} already has a section {name!r}")
     word = name.replace("/", "_")
 
     def renamed(file: str) -> str:
@@ -355,28 +367,32 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return _written_text({**files, **changed}, arguments), notes
 
 
-def _check_name(name: str, written: str, what: str) -> None:
+def _check_name(name: str, typed_name: str, what: str) -> None:
     """Raise :class:`UsageError` for a name that is not valid in Python, or already has a meaning.
 
-    ``written`` is the name in the call of the command.
+    ``typed_name`` is the name as the user typed it. ``what`` is ``library`` or ``section``.
     """
     if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
-        raise UsageError(f"{written!r} cannot be the name of a file on Windows")
-    if written in TYPES:
-        raise UsageError(f"{written!r} is the name of a type: choose another name for the {what}")
+        raise UsageError(f"{typed_name!r} cannot be the name of a file on Windows")
+    if typed_name in TYPES:
+        raise UsageError(
+            f"{typed_name!r} is the name of a type: choose another name for the {what}"
+        )
     if re.fullmatch("[a-z][a-z0-9_]{0,60}", name) and not keyword.iskeyword(name):
         return
     better = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_0123456789")
     fix = f", such as {better}" if better and not keyword.iskeyword(better) else ""
     if keyword.iskeyword(name):
-        raise UsageError(f"{written!r} is a keyword of Python: choose another name for the {what}")
+        raise UsageError(
+            f"{typed_name!r} is a keyword of Python: choose another name for the {what}"
+        )
     rule = "write lower-case letters, digits and _"
-    raise UsageError(f"{written!r} is not a valid name of a {what}: {rule}{fix}")
+    raise UsageError(f"{typed_name!r} is not a valid name of a {what}: {rule}{fix}")
 
 
 def _scaffold(kind: str, file: str) -> str:
-    with open(os.path.join(SCAFFOLD, kind, f"{file}.in"), encoding="utf-8") as opened:
-        return opened.read()
+    with open(os.path.join(SCAFFOLD, kind, f"{file}.in"), encoding="utf-8") as stream:
+        return stream.read()
 
 
 def _written_text(files: Mapping[str, str], arguments: argparse.Namespace) -> str:

@@ -1,4 +1,4 @@
-"""The options of commands that render a prompt, and the render of their TARGET."""
+"""The options of the commands that render a prompt, and the functions that render their TARGET."""
 
 import argparse
 import os
@@ -24,17 +24,17 @@ from promptdsl.cli.output import UsageError
 from promptdsl.cli.target import TargetCall, add_inputs, target_call
 
 PROVIDERS: tuple[str, ...] = get_args(AdapterName)
-"""The providers with an adapter of their own; ``provider_names()`` also has the servers."""
+"""The providers that have an adapter; ``provider_names()`` also has the servers."""
 LISTED = f"{', '.join(PROVIDERS)}, or a server such as deepseek"
 FOR_PEOPLE = ("messages", "text")
 """The values of ``--for`` that are not providers."""
 
 _BRIEF_HELP = {
-    "--for": "the provider, if --model does not tell it",
+    "--for": "the provider, if it does not follow from --model",
     "--model": "the model, such as claude-opus-5-5",
-    "-p": "an argument of the function, and more: promptdsl render -h",
+    "-p": "an argument of the function; promptdsl render --help lists more options",
 }
-"""The only options of a render in a brief help."""
+"""The options of a render that a brief help shows."""
 
 
 def add_request(
@@ -48,10 +48,10 @@ def add_request(
 ) -> None:
     """Add the options of a render.
 
-    With ``marks``, cache marks can be placed. With ``texts``, ``--for`` also takes ``messages`` and
-    ``text``, for people to read. A ``brief`` help only has the first options. With ``formats`` of
-    files, ``--format`` replaces ``--for``. With ``payloads``, ``--for`` may be repeated, and takes
-    models and providers whose payloads are shown.
+    With ``marks``, there is an option for cache marks. With ``texts``, ``--for`` also takes
+    ``messages`` and ``text``. A ``brief`` help shows only the most important options. With
+    ``formats``, which are formats of files, ``--format`` replaces ``--for``. With ``payloads``,
+    ``--for`` may be repeated, and takes the models and providers whose payloads are shown.
     """
     group = parser.add_argument_group("prompt")
     parser.set_defaults(for_people=FOR_PEOPLE if texts else ())
@@ -75,14 +75,15 @@ def add_request(
         "--budget",
         type=_token_budget,
         metavar="TOKENS",
-        help="the tokens for the prompt and its reserves; 'window' is the window of the model",
+        help="the most tokens that the prompt and its reserve may have; 'window' is the context "
+        "window of the model",
     )
     add(
         "--reserve",
         type=partial(whole_number, unit="tokens"),
         default=0,
         metavar="TOKENS",
-        help="the tokens of the budget that are kept free for the answer",
+        help="how many tokens of the budget stay free for the answer",
     )
     add(
         "--media-root",
@@ -90,45 +91,45 @@ def add_request(
         action="append",
         default=[],
         metavar="DIR",
-        help="a folder whose files may be named by paths in data; may be repeated",
+        help="a folder: paths in data may name files in it; may be repeated",
     )
     if marks:
         add(
             "--cache",
             choices=("auto",),
-            help="place cache marks where most tokens can be reused",
+            help="place cache marks where a cache can reuse the most tokens",
         )
     add(
         "--tool-choice",
         metavar="CHOICE",
-        help="auto, none, required, or the name of the tool to call",
+        help="auto, none, required, or the name of the tool that the model must call",
     )
     add(
         "--chat-template",
         metavar="FILE",
-        help="the Jinja chat template of an open model, for chat_template",
+        help="the Jinja chat template of an open model, for the provider chat_template",
     )
-    add("--strict", action="store_true", help="fail if text or media cannot be sent to the target")
+    add("--strict", action="store_true", help="fail if the model refuses some text or media")
 
 
 def _format_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]:
     """Return the name, the placeholder and the help of ``--for`` or ``--format``."""
     if formats:
         usage = f"the service that takes the files ({', '.join(formats)}, or a server such as "
-        usage += "groq); without it the provider of --model, or messages"
+        usage += "groq); by default the provider of --model, or messages"
         return "--format", "FORMAT", usage
     if texts:
-        usage = f"a provider's request arguments ({LISTED}), the neutral messages, or text; "
-        usage += "without it the provider of --model, or text"
+        usage = f"what to print: the request of a provider ({LISTED}), messages, or text; "
+        usage += "by default the request of the provider of --model, or text"
         return "--for", "FORMAT", usage
-    usage = f"the provider ({LISTED}); without it that of --model, or none"
+    usage = f"the provider ({LISTED}); by default that of --model, or none"
     return "--for", "PROVIDER", usage
 
 
 def checked_provider(name: str | None) -> ProviderName | None:
     """Return the name of a provider. Raises :class:`UsageError` for an unknown provider.
 
-    A module that a command loads may register servers, so names are checked after it is loaded.
+    A module that a command loads may register servers. So call this after the module is loaded.
     """
     provider = None if name is None else ProviderId(name)
     if provider in (None, *provider_names()):
@@ -141,13 +142,16 @@ def checked_provider(name: str | None) -> ProviderName | None:
 
 
 def whole_number(text: str, unit: str) -> int:
-    """Return a number that is written as in Python, such as ``100_000``; ``unit`` is for errors."""
+    """Return a number that is written as in Python, such as ``100_000``.
+
+    Raises ``ArgumentTypeError`` for any other text; the error has the ``unit`` of the number.
+    """
     if _WHOLE.fullmatch(text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number ({unit})")
     return int(text)
 
 
-# int() refuses more than 4,300 digits.
+# At most 100 digits: int() refuses a text of more than 4,300.
 _WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
 
 
@@ -156,27 +160,28 @@ def _token_budget(text: str) -> int | Literal["window"]:
 
 
 def add_page_request(parser: argparse.ArgumentParser) -> None:
-    """Add what a page shows, and the options of its requests."""
+    """Add the targets that a page shows, and the options of the requests on it."""
     parser.add_argument("targets", nargs="+", metavar="TARGET", help="what the page shows")
-    parser.add_argument("--id", help="of a log, only the requests with this id")
+    parser.add_argument("--id", help="show only the requests of a log with this id")
     add_request(parser, marks=True, texts=False, payloads=True)
     parser.set_defaults(target="", provider_format=None)
 
 
-def add_price(add_argument: Callable[..., object], *, more: str = "") -> None:
-    """Add the option of the price of tokens; its help ends with ``more``."""
-    usage = f"the price of a million tokens, and of a million cached tokens{more}"
+def add_price(add_argument: Callable[..., object], *, help_end: str = "") -> None:
+    """Add the option of the price of tokens; its help ends with ``help_end``."""
+    usage = f"the price of a million tokens, and of a million cached tokens{help_end}"
     add_argument("--price", type=prices, metavar="P[,CACHED]", help=usage)
 
 
 def prices(text: str) -> list[float]:
-    """Return one or two prices. Raises ``ArgumentTypeError`` for other texts."""
+    """Return one or two prices. Raises ``ArgumentTypeError`` for any other text."""
     try:
         numbers = [float(price) for price in text.split(",")]
     except ValueError:
         numbers = []
     if len(numbers) not in (1, 2) or not all(0 <= price < float("inf") for price in numbers):
-        raise argparse.ArgumentTypeError(f"{text!r} is not one price or two: write 2.5 or 2.5,0.25")
+        problem = f"{text!r} is not a price, or two prices: write 2.5 or 2.5,0.25"
+        raise argparse.ArgumentTypeError(problem)
     return numbers
 
 
@@ -184,20 +189,26 @@ def prices(text: str) -> list[float]:
 def rendered_target(
     target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Generator[Rendered]:
-    """Give the rendered prompt that TARGET names; output of its code goes to standard error."""
+    """Yield the rendered prompt that TARGET names; output of its code goes to standard error."""
     with target_call(target, props, arguments) as call:
         yield rendered_call(call, arguments)
 
 
 def rendered_call(call: TargetCall, arguments: argparse.Namespace) -> Rendered:
-    """Return the rendered prompt of a call; a module that it is in may register providers."""
+    """Return the rendered prompt of a call.
+
+    The name of the provider is checked only now, because the module of the target may register it.
+    """
     if arguments.provider_format not in arguments.for_people:
         checked_provider(arguments.provider_format)
     return rendered_prompt(call.prompt(), render_options(arguments))
 
 
 def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of render()
-    """Return the options of a render that a command line gives."""
+    """Return the options of ``render()`` that a command line has.
+
+    Raises :class:`UsageError` for a missing folder, and for a chat template that cannot be read.
+    """
     for root in arguments.media_roots:
         if not os.path.isdir(root):
             raise UsageError(f"no such folder: {root}")
@@ -208,7 +219,7 @@ def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: key
                 chat_template = file.read()
         except (OSError, ValueError) as error:
             raise UsageError(
-                f"the chat template {arguments.chat_template} cannot be read: {error}"
+                f"cannot read the chat template {arguments.chat_template}: {error}"
             ) from None
     return {
         "model": arguments.model,
@@ -224,20 +235,20 @@ def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: key
 
 
 def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return the notes on a render: its losses and hints, and a note on an unknown model."""
+    """Return the notes on a render: a note if the model is unknown, its losses and its hints."""
     subject = f"model {arguments.model!r}"
     hints = [str(hint) for hint in rendered.hints if hint.what != subject]
     return [*model_notes(rendered, arguments), *map(str, rendered.losses), *hints]
 
 
 def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return the note on an unknown model, with the name that may be meant."""
+    """Return a note if the model is unknown, with similar names; else an empty list."""
     facts, subject = rendered.facts, f"model {arguments.model!r}"
     if not arguments.model or facts.known:
         return []
     note = facts.label
     if facts.provider is None:
-        way = "name its provider with --for, openai_compatible for open models and most servers"
-        note = f"{subject} is not known: {way}"
+        advice = "name its provider with --for; open models and most servers are openai_compatible"
+        note = f"{subject} is not known: {advice}"
     hints = [hint.why.rpartition(": ")[2] for hint in rendered.hints if hint.what == subject]
     return ["; ".join([f"warning: {note}", *hints])]

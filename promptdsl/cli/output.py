@@ -1,6 +1,6 @@
 """What the commands write: errors, files, and text for a terminal.
 
-In this order: errors, writing all files or none, JSON and tables, colours and progress, messages.
+In this order: errors, files, JSON, colours and progress, messages as text.
 """
 
 import base64
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # The errors of the commands, and the text of an error: its line, its message, its frames.
 
 _ALIKE = 0.65
-"""How alike a name and its misspelling are at least, for difflib: as in the errors of the code."""
+"""The least similarity of a name and its misspelling, for difflib; as in the errors of the API."""
 
 
 class UsageError(Exception):
@@ -48,38 +48,41 @@ class UsageError(Exception):
 
 
 class FileError(UsageError):
-    """The content of a file is wrong or out of date; the command was called correctly."""
+    """The content of a file is wrong or out of date, but the command was called correctly."""
 
     code = 1
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """Return ``": did you mean 'x'?"`` for the nearest known names, else a list of all names."""
+def suggestion(name: str, candidates: Iterable[str]) -> str:
+    """Return the end of an error for an unknown name: similar candidates, else all of them.
+
+    It begins with its separator, as in ``": did you mean 'x'?"``. It is empty without candidates.
+    """
     from difflib import get_close_matches
 
-    names = sorted(known)
+    names = sorted(candidates)
     close = get_close_matches(name, names, cutoff=_ALIKE)
     if close:
         return f": did you mean {' or '.join(map(repr, close))}?"
-    return f"; there is {', '.join(names)}" if names else ""
+    return f"; choose from {', '.join(names)}" if names else ""
 
 
 def error_text(error: BaseException, *, target: str, frames: bool) -> str:
-    """Return an error for its author: ``file:line``, the problem and the advice.
+    """Return the text of an error: ``file:line``, the problem and the advice.
 
-    If no line is known, the text begins with ``target``. With ``frames``, the frames of the
-    author's code come first.
+    The text begins with ``target`` if no line is known. With ``frames``, the traceback through the
+    author's code comes first.
     """
-    # The line of a broken library is the line at which its own code failed.
+    # For a broken library, show the line at which its code failed.
     cause = error.__cause__ if isinstance(error, LibraryError) else None
     stack = user_frames(cause or error)
     if isinstance(error, PromptError):
-        # An error in the arguments of render() has the line of its caller: of this command.
-        ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
-        first, *others = [line for line in error.at if line not in ours] or [target]
-        also = [f"  see also {line}" for line in others]
+        # An error in the arguments of render() has the line of the caller, which is this command.
+        command_lines = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+        first, *further_lines = [line for line in error.at if line not in command_lines] or [target]
+        references = [f"  see also {line}" for line in further_lines]
         fix = [f"  {error.fix}"] if error.fix else []
-        text = "\n".join([f"{first}: {error.what}", *also, *fix])
+        text = "\n".join([f"{first}: {error.what}", *references, *fix])
     elif isinstance(error, SyntaxError):
         first = f"{error.filename}:{error.lineno}" if error.filename else target
         text = f"{first}: {type(error).__name__}: {error.msg}"
@@ -92,14 +95,13 @@ def error_text(error: BaseException, *, target: str, frames: bool) -> str:
     return f"Traceback (most recent call last):\n{''.join(lines)}{text}"
 
 
-# Writing files: all of them or none, and never over files of others.
+# Writing files: all of them or none, and never over a file that the command did not write.
 
 
 def write_report(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
-    """Write a text with prompts in it to a file, which may replace one of the same command.
+    """Write a text to a file; replace an existing file only if ``may_replace`` accepts its text.
 
-    Raises :class:`UsageError` if ``may_replace`` is false for the text of an existing file, and if
-    the file cannot be written.
+    Raises :class:`UsageError` for another existing file, and if the file cannot be written.
     """
     try:
         write_or_refuse(path, text, may_replace)
@@ -113,35 +115,37 @@ def write_report(path: str, text: str, may_replace: Callable[[str], bool]) -> No
 def write_files(
     files: Mapping[str, str], *, changed: Mapping[str, str] | None = None, force: bool
 ) -> None:
-    """Write texts as UTF-8 to their paths, and make the folders: all of them or none.
+    """Write texts as UTF-8 to their paths, and create missing folders: all files or none.
 
-    Each text is first written to a temporary file next to its path. When all are written, these
-    files replace the paths. ``changed`` are files to which text was added: they keep their line
-    ends, and of a link, its file is changed. A replaced file keeps its mode. Raises
-    :class:`UsageError` if one of ``files`` exists, without ``force``, and if one cannot be written.
+    Each text is first written to a temporary file next to its path. When all texts are written, the
+    temporary files replace the paths. A replaced file keeps its mode. ``changed`` are edited files,
+    which may exist: they keep their line ends, and a link stays a link.
+
+    Raises :class:`UsageError` if one of ``files`` exists, without ``force``, and if a file cannot
+    be written.
     """
     existing = [path for path in files if os.path.lexists(path)]
     if existing and not force:
-        others = f" and {len(existing) - 1} more" if existing[1:] else ""
-        raise UsageError(f"there is a file {existing[0]}{others}: --force replaces what is there")
-    data = {path: text.encode("utf-8") for path, text in files.items()}
-    real = {os.path.realpath(path): text for path, text in (changed or {}).items()}
-    made: list[Path] = []
-    written: dict[str, str] = {}
-    new: list[str] = []
+        rest = f" and {len(existing) - 1} more" if existing[1:] else ""
+        raise UsageError(f"there is a file {existing[0]}{rest}: --force replaces existing files")
+    contents = {path: text.encode("utf-8") for path, text in files.items()}
+    changed_files = {os.path.realpath(path): text for path, text in (changed or {}).items()}
+    new_folders: list[Path] = []
+    temporary_files: dict[str, str] = {}
+    new_files: list[str] = []
     path = ""
     try:
-        for path, text in real.items():
+        for path, text in changed_files.items():
             has_crlf = os.path.exists(path) and b"\r\n" in Path(path).read_bytes()
-            data[path] = (text.replace("\n", "\r\n") if has_crlf else text).encode("utf-8")
-        for path, content in data.items():
+            contents[path] = (text.replace("\n", "\r\n") if has_crlf else text).encode("utf-8")
+        for path, content in contents.items():
             folders = [folder for folder in Path(path).parents if not folder.is_dir()]
             for folder in reversed(folders):
                 folder.mkdir()
-                made.append(folder)
+                new_folders.append(folder)
             temporary = f"{path}.{os.getpid()}.new"
             with open(temporary, "xb") as file:
-                written[path] = temporary
+                temporary_files[path] = temporary
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -149,15 +153,15 @@ def write_files(
                 shutil.copymode(path, temporary)
             if os.path.isdir(path):
                 raise IsADirectoryError(0, "it is a folder", path)
-        for path in data:
+        for path in contents:
             is_new = not os.path.lexists(path)
-            os.replace(written[path], path)
-            del written[path]
-            new += [path] if is_new else []
+            os.replace(temporary_files[path], path)
+            del temporary_files[path]
+            new_files += [path] if is_new else []
     except BaseException as error:
-        for temporary in [*written.values(), *new]:
+        for temporary in [*temporary_files.values(), *new_files]:
             os.unlink(temporary)
-        for folder in reversed(made):
+        for folder in reversed(new_folders):
             if not os.listdir(folder):
                 folder.rmdir()
         if isinstance(error, OSError):
@@ -170,7 +174,7 @@ def write_files(
 
 
 def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
-    """Return a line for each configuration value, with the layer that set it."""
+    """Return a line for each setting: its key, its value, and the layer that set it."""
     rows: list[tuple[str, str, str]] = []
     for key, (value, layer) in explained.items():
         if callable(value):
@@ -179,7 +183,7 @@ def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
         elif getattr(value, "kind", None) is None:
             text = str(value)
         else:
-            # A delimiter: its two ends.
+            # A delimiter: show its opening and its closing text.
             ends = (getattr(value, "open", ""), getattr(value, "close", ""))
             text = " ... ".join(repr(end)[1:-1] for end in ends if end) or "None"
         rows.append((key, visible(text, one_line=True), layer))
@@ -188,10 +192,10 @@ def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return strict JSON: bytes as base64, and values without a JSON type as text.
+    """Return strict JSON, with bytes as base64, and values without a JSON type as text.
 
     Raises :class:`ValueError` for NaN and infinite numbers, and ``TypeError`` for a key that is not
-    text.
+    a text, a number, a truth value or ``None``.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=_json_default)
     return visible_json(text)
@@ -209,50 +213,50 @@ def is_colourful() -> bool:
 
 
 def has_colours(stream: TextIO | None) -> bool:
-    """Return whether an output is a terminal with colours; a closed output is ``None``."""
+    """Return whether a stream is a terminal with colours; a closed stream is ``None``."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     return not is_plain and stream is not None and stream.isatty()
 
 
-def relative(text: str) -> str:
-    """Return text in which each ``file:line`` of the current folder is a relative path."""
-    here = re.escape(os.path.join(os.getcwd(), ""))
-    return re.sub(rf'(?<![^\s"]){here}(?=[^\n:"]*(?::|", line )\d)', "", text)
+def relative_paths(text: str) -> str:
+    """Return a text with a relative path in each ``file:line`` of the current folder."""
+    folder_pattern = re.escape(os.path.join(os.getcwd(), ""))
+    return re.sub(rf'(?<![^\s"]){folder_pattern}(?=[^\n:"]*(?::|", line )\d)', "", text)
 
 
-def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
-    """Return the fields of a loss, a difference or a part as data, with its file and line."""
-    row = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
+def as_row(reported: "Loss | Difference | TokenPart") -> dict[str, object]:
+    """Return the fields of a loss, a difference or a part as JSON data, with its file and line."""
+    row = attrs.asdict(reported, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
     section = row.pop("library", None)
     library = {} if section is None else {"library": as_section(section)}
-    return {**row, **library, **located(part.source)}
+    return {**row, **library, **location_fields(reported.source)}
 
 
-def fields(part: object, *names: str) -> dict[str, object]:
-    """Return the fields with these names as data."""
-    return {name: getattr(part, name) for name in names}
+def fields(instance: object, *names: str) -> dict[str, object]:
+    """Return the attributes with these names by name."""
+    return {name: getattr(instance, name) for name in names}
 
 
 def as_section(section: "LibrarySection") -> dict[str, object]:
-    """Return the section of a library as data: its name, version and digest."""
+    """Return the section of a library as JSON data: its name, version and digest."""
     return attrs.asdict(section)
 
 
 _NO_DATA = ("source", "message")
 
 
-def located(source: "Source | str | None") -> dict[str, object]:
-    """Return the file and the line of a source as data."""
-    file, _, line = relative(str(source or "")).rpartition(":")
+def location_fields(source: "Source | str | None") -> dict[str, object]:
+    """Return the file and the line of a source as JSON data; both are ``None`` without a source."""
+    file, _, line = relative_paths(str(source or "")).rpartition(":")
     return {"file": file or None, "line": int(line) if line else None}
 
 
 # Output for a terminal: the progress of long work, and a diff in colours.
 
 STYLES = {"- ": "red", "+ ": "green", "… ": "dim"}
-"""The style of a line, by its sign."""
+"""The style of a line of a diff, by its sign."""
 NOTE_STYLES = {"content": "red", "role": "red", "hint": "yellow", "warning": "yellow"}
-"""The style of a note about a prompt, by the kind of the loss that it begins with."""
+"""The style of a note, by the text before its first colon."""
 ROLE_STYLES = {
     "system": "magenta",
     "developer": "magenta",
@@ -260,7 +264,7 @@ ROLE_STYLES = {
     "assistant": "green",
     "tool": "yellow",
 }
-"""The style of the line above a message, by the role that is sent."""
+"""The style of the line above a message, by the role of the message."""
 TEXT_STYLES = {
     "label": "dim",
     "dropped": "dim",
@@ -268,26 +272,29 @@ TEXT_STYLES = {
     "value": "cyan",
     "volatile": "underline cyan",
 }
-"""The style of what is no text of the author, by its kind."""
+"""The style of text that the author did not write, by its kind."""
 WORDS = "~ "
-"""The sign of a line with changed words; on a terminal, the two lines before show them."""
+"""The sign of a line with changed words; a terminal shows them in the two lines before instead."""
 _NAMES = re.compile("`[^`]*`")
 _NUMBERS = re.compile(r" *(?:[\d,]+ +(?:[\d.]+%|dropped)|…  )")
 
 
-def progress(items: Sequence[str], done: str) -> Iterator[str]:
-    """Yield the items; after a second, a line on a terminal shows how many are done."""
-    shows, start = sys.stderr is not None and sys.stderr.isatty(), time.monotonic()
-    for count, item in enumerate(items):
-        if shows and time.monotonic() > start + 1:
-            print(f"\r{done} {count:,} of {len(items):,}", end="", file=sys.stderr, flush=True)
-        yield item
-    if shows and time.monotonic() > start + 1:
+def progress(names: Sequence[str], verb: str) -> Iterator[str]:
+    """Yield the names; after a second, a line on a terminal shows how many are done.
+
+    ``verb`` begins the line, such as ``checked``.
+    """
+    is_terminal, start = sys.stderr is not None and sys.stderr.isatty(), time.monotonic()
+    for count, name in enumerate(names):
+        if is_terminal and time.monotonic() > start + 1:
+            print(f"\r{verb} {count:,} of {len(names):,}", end="", file=sys.stderr, flush=True)
+        yield name
+    if is_terminal and time.monotonic() > start + 1:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def coloured(text: str) -> str:
-    """Return the text of a diff in colours; without the package ``rich``, the text itself."""
+def coloured_diff(text: str) -> str:
+    """Return the text of a diff in colours; without the package ``rich``, the text unchanged."""
     try:
         from rich.console import Console
         from rich.text import Text
@@ -299,27 +306,29 @@ def coloured(text: str) -> str:
     with console.capture() as capture:
         for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
             sign = line[:2] if line[:2] in (*STYLES, "  ") else ""
-            shown = Text(line[len(sign) :], style=STYLES.get(sign, ""))
+            styled = Text(line[len(sign) :], style=STYLES.get(sign, ""))
             for start, end in _changed_words(above, line, below):
-                shown.stylize("reverse", start, end)
+                styled.stylize("reverse", start, end)
             if not sign:
-                shown.highlight_regex(_NAMES, "bold")
+                styled.highlight_regex(_NAMES, "bold")
             # A long line continues below its text, not below its sign.
-            for number, row in enumerate(shown.wrap(console, columns - len(sign)) or [shown]):
-                begin = Text(" " * len(sign) if number else sign, style=shown.style)
+            for index, row in enumerate(styled.wrap(console, columns - len(sign)) or [styled]):
+                begin = Text(" " * len(sign) if index else sign, style=styled.style)
                 console.print(begin + row, soft_wrap=True)
     return capture.get().removesuffix("\n")
 
 
 def coloured_notes(text: str) -> str:
-    """Return notes with losses in red and hints in yellow; without ``rich``, the text itself."""
-    return _styled(text, lambda line: (NOTE_STYLES.get(line.partition(":")[0], ""), len(line)))
+    """Return notes with losses in red and hints in yellow; without ``rich``, the text unchanged."""
+    return _styled_lines(
+        text, lambda line: (NOTE_STYLES.get(line.partition(":")[0], ""), len(line))
+    )
 
 
 def paint(kind: str, text: str) -> str:
-    """Return a text of a request in the style of its kind; without ``rich``, the text itself.
+    """Return a text of a request in the style of its kind; without ``rich``, the text unchanged.
 
-    The line above a message has the colour of the role that is sent.
+    ``kind`` is a key of ``TEXT_STYLES``, or the role of the message below a line.
     """
     try:
         from rich.color import ColorSystem
@@ -331,8 +340,8 @@ def paint(kind: str, text: str) -> str:
 
 
 def coloured_tokens(text: str) -> str:
-    """Return the tokens of a request with their numbers dim."""
-    return _styled(text, _number_style)
+    """Return the text of ``promptdsl tokens`` with its numbers dim; without ``rich``, unchanged."""
+    return _styled_lines(text, _number_style)
 
 
 def _number_style(line: str) -> tuple[str, int]:
@@ -340,8 +349,11 @@ def _number_style(line: str) -> tuple[str, int]:
     return ("", 0) if numbers is None else ("dim", numbers.end())
 
 
-def _styled(text: str, style_of: Callable[[str], tuple[str, int]]) -> str:
-    """Return lines whose beginning has a style: its name, and how many characters have it."""
+def _styled_lines(text: str, style_of: Callable[[str], tuple[str, int]]) -> str:
+    """Return lines whose beginning has a style; without ``rich``, the text unchanged.
+
+    ``style_of`` returns the style of a line, and how many of its characters have this style.
+    """
     try:
         from rich.console import Console
         from rich.text import Text
@@ -361,15 +373,18 @@ def _styled(text: str, style_of: Callable[[str], tuple[str, int]]) -> str:
 
 
 def _changed_words(above: str, line: str, below: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of the changed words of a line that was changed."""
+    """Yield the start and end of each changed part of a line; an unchanged line yields nothing.
+
+    Positions count from the third character of the line: its sign comes before.
+    """
     is_before = line.startswith("- ") and below.startswith("+ ")
     if not is_before and not (line.startswith("+ ") and above.startswith("- ")):
         return
     start = 0
     old, new = (line, below) if is_before else (above, line)
-    for equal, removed, added in changed_words(old[2:], new[2:]):
+    for equal, removed, inserted in changed_words(old[2:], new[2:]):
         start += len(equal)
-        end = start + len(removed if is_before else added)
+        end = start + len(removed if is_before else inserted)
         yield start, end
         start = end
 
@@ -378,15 +393,15 @@ def _changed_words(above: str, line: str, below: str) -> Iterator[tuple[int, int
 
 
 def as_messages(messages: Sequence[Message]) -> str:
-    """Return messages with all their blocks; the content of a block is indented below it."""
+    """Return messages as text, each block with its content indented below it."""
     paragraphs: list[str] = []
     for index, message in enumerate(messages):
-        named = message.name is not None and message.role != "tool"
-        heading = [str(index), message.role, *([str(message.name)] if named else [])]
+        has_name = message.name is not None and message.role != "tool"
+        heading = [str(index), message.role, *([str(message.name)] if has_name else [])]
         heading += [f"({message.id})"] if message.id else []
         lines = [" ".join(heading)]
         for block in message.content:
-            lines += _indented(_block_lines(block))
+            lines += _indented_lines(_block_lines(block))
         paragraphs.append("\n".join(lines))
     return "\n\n".join(paragraphs)
 
@@ -395,22 +410,22 @@ def _block_lines(block: Block) -> Iterator[str]:
     yield _block_summary(block)
     match block:
         case TextBlock() | ReasoningBlock():
-            yield from _indented(block.text.split("\n"))
+            yield from _indented_lines(block.text.split("\n"))
         case ToolUseBlock():
-            yield from _indented(block.arguments.split("\n"))
+            yield from _indented_lines(block.arguments.split("\n"))
         case ToolResultBlock():
             for inner in block.content:
-                yield from _indented(_block_lines(inner))
+                yield from _indented_lines(_block_lines(inner))
         case _:
             pass
 
 
-def _indented(lines: Iterable[str]) -> Iterator[str]:
+def _indented_lines(lines: Iterable[str]) -> Iterator[str]:
     return (f"  {line}" if line else line for line in lines)
 
 
 def _block_summary(block: Block) -> str:
-    """Return the type of a block with its id, name or source, and whether it is cached."""
+    """Return the type of a block, its id, name or source, and ``cached`` if it has a cache mark."""
     data = block.to_dict()
     words = [str(data.get("type", block.type))]
     match block:

@@ -1,6 +1,6 @@
-"""``promptdsl page``: prompts, records and logs as one file to look at.
+"""``promptdsl page``: a web page, in one file, that shows prompts, records and logs.
 
-Reading the prompts that are in files comes first; then the command.
+In this order: reading the prompts that are in files, and the command.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from promptdsl import DataError, LogEntry, PromptError, PromptRecord
 from promptdsl.cli.commands import AddParser, Arguments, add_command, file_text, read_arguments
-from promptdsl.cli.logs import check_known, is_log, listed_entries, log_entries, refuse_log_file
+from promptdsl.cli.logs import check_id, is_log, listed_entries, log_entries, refuse_log_file
 from promptdsl.cli.options import add_page_request, add_price, render_options
 from promptdsl.cli.output import UsageError, write_report
 from promptdsl.cli.records import without_lines
@@ -28,13 +28,15 @@ def file_prompts(
 ) -> tuple[Sequence[PagePrompt], list[str]] | None:
     """Return the prompts of a log, a folder or a JSON file, and notes; ``None`` for code.
 
-    ``--id`` chooses the requests of a log. Raises :class:`UsageError` for a file that is none.
+    ``--id`` chooses the requests of a log or of a list of records. Raises :class:`UsageError` for a
+    folder without records, for a single file of a log, for ``--inputs`` with a file, and for
+    ``--id`` with any other target.
     """
     id: str | None = arguments.id
     if os.path.isdir(target):
         refuse_inputs(arguments, target)
         return _folder_prompts(target, id)
-    refuse_log_file(target, command="page", more=" -o FILE.html")
+    refuse_log_file(target, command="page", options=" -o FILE.html")
     if target.endswith(".json"):
         refuse_inputs(arguments, target)
         return _json_prompts(target, id), []
@@ -46,40 +48,40 @@ def _folder_prompts(folder: str, id: str | None) -> tuple[Sequence[PagePrompt], 
     """Return the prompts of a log, or the records of a folder as the requests of one prompt."""
     if is_log(folder):
         entries, notes = log_entries(folder)
-        return prompts_of_entries(_chosen(entries, id, folder)), notes
+        return prompts_of_entries(_chosen_entries(entries, id, folder)), notes
     files = sorted(str(file) for file in Path(folder).glob("*.json"))
     if not files:
-        raise UsageError(f"{folder} is no log, and has no record (*.json)")
+        raise UsageError(f"{folder} is not a log, and has no records (*.json)")
     _refuse_id(id, folder)
     return [PagePrompt(folder, tuple(_request(_file_data(file)) for file in files))], []
 
 
 def _json_prompts(path: str, id: str | None) -> Sequence[PagePrompt]:
-    """Return the prompts in a JSON file: those of a list of records, or one."""
+    """Return the prompts in a JSON file: those of a list of records, or that of a single record."""
     data = _file_data(path)
     entries = listed_entries(data)
     if entries is not None:
-        return prompts_of_entries(_chosen(entries, id, path))
+        return prompts_of_entries(_chosen_entries(entries, id, path))
     _refuse_id(id, path)
     return [PagePrompt(path, (_request(data),))]
 
 
-def _chosen(entries: Sequence[LogEntry], id: str | None, origin: str) -> Sequence[LogEntry]:
-    """Return the entries with an id, or all."""
+def _chosen_entries(entries: Sequence[LogEntry], id: str | None, origin: str) -> Sequence[LogEntry]:
+    """Return the entries with an id; all entries if ``id`` is ``None``."""
     if id is None:
         return entries
     chosen = [entry for entry in entries if entry.id == id]
-    check_known(id, chosen, entries, origin)
+    check_id(id, chosen, entries, origin)
     return chosen
 
 
 def _refuse_id(id: str | None, target: str) -> None:
     if id is not None:
-        raise UsageError(f"--id chooses a request of a log, and {target} is none")
+        raise UsageError(f"--id chooses a request of a log: {target} is not a log")
 
 
 def _file_data(path: str) -> object:
-    """Return the data of a JSON file, or the error that it is none."""
+    """Return the data of a JSON file; an error for a file that is not JSON."""
     content = file_text(path).encode()
     try:
         return read_json(path, content)
@@ -88,7 +90,7 @@ def _file_data(path: str) -> object:
 
 
 def _request(data: object) -> PromptRecord | Exception:
-    """Return a record, or why data is none; a payload is read without lines."""
+    """Return the record of JSON data, or its error; the record of a payload has no source lines."""
     if isinstance(data, DataError):
         return data
     try:
@@ -102,9 +104,10 @@ def _request(data: object) -> PromptRecord | Exception:
 # ``promptdsl page``: prompts, records and logs as one file to look at.
 
 DESCRIPTION = """\
-Write one file to look at: what is sent, what was left out, what a cache serves, and the payload for
-each --for MODEL. A TARGET is a prompt (file.py:name), a record or a payload (*.json), a folder of
-records, or a log. The page loads nothing and works from disk. It holds the texts of the prompts."""
+Write a web page in one file. It shows what is sent, what is left out, what a prompt cache can
+serve, and the payload for each --for MODEL. A TARGET is a prompt (file.py:name), a record or a
+payload (*.json), a folder of records, or a log. The page needs no server, and loads no other file.
+It contains the texts of the prompts."""
 OK, FAILED = 0, 1
 
 
@@ -113,10 +116,10 @@ def add_page(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "page",
-        run=run,
+        run=run_page,
         takes="TARGET... -o FILE.html",
         description=DESCRIPTION,
-        failed="a target failed: the page shows its error",
+        failed="a target failed, and the page shows its error",
     )
     add_page_request(parser)
     group = parser.add_argument_group("output")
@@ -125,20 +128,21 @@ def add_page(add_parser: AddParser) -> None:
         dest="output",
         required=True,
         metavar="FILE",
-        help="the file; an older page is replaced",
+        help="the file to write; it may only replace an older page",
     )
     add_price(group.add_argument)
     group.add_argument(
         "--without-content",
         action="store_true",
-        help="leave out texts, names, ids, files, payloads and errors",
+        help="leave out all texts, names, ids, files, payloads and errors",
     )
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return no data, the targets that failed and the file as notes, and the exit code."""
+def run_page(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Write the page; return no data, notes with its path and the failed targets, and the code."""
     if arguments.payloads and arguments.without_content:
-        raise UsageError("--for writes payloads, and --without-content leaves them out")
+        problem = "--without-content leaves out payloads, and --for adds them"
+        raise UsageError(f"{problem}: write only one of the two")
     props = read_arguments(arguments.pairs, arguments.props)
     options = render_options(arguments)
     with ExitStack() as stack:
@@ -148,14 +152,14 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             target_prompts, target_notes = _prompts(target, props, arguments, stack)
             prompts += target_prompts
             notes += target_notes
-        data, errors = made_page(
+        page, errors = made_page(
             *prompts,
             models=arguments.payloads,
             price=arguments.price,
             content=not arguments.without_content,
             **options,
         )
-    write_report(arguments.output, page_html(data), is_page)
+    write_report(arguments.output, page_html(page), is_page)
     notes += [*errors, f"the page is in {arguments.output}"]
     return "", notes, FAILED if errors else OK
 
@@ -163,7 +167,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 def _prompts(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
 ) -> tuple[Sequence[PagePrompt], list[str]]:
-    """Return the prompts that a target names, and notes; of one whose code fails, its error."""
+    """Return the prompts that a target names, and notes; if its code fails, the error instead."""
     of_files = file_prompts(target, arguments)
     if of_files is not None:
         return of_files
@@ -177,7 +181,7 @@ def _prompts(
 
 
 def prompt_of_call(call: TargetCall) -> PagePrompt:
-    """Return the prompt of a call; of one whose code fails, its error."""
+    """Return the prompt of a call; if its code fails, a prompt with the error."""
     name = None if call.inputs is None else call.inputs.name
     try:
         request: Shown = call.prompt()

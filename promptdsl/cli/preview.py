@@ -1,6 +1,7 @@
-"""``promptdsl preview``: a page that follows each save.
+"""``promptdsl preview``: a page of prompts that is updated after each save.
 
-The files that its targets name come first, found before any code runs; then the command.
+In this order: the files that the targets name, which are known before any code runs, and the
+command.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from promptdsl.preview import PreviewJob, can_fork, check_packages, project_fold
 
 
 def files_of(target: str) -> list[str]:
-    """Return the Python files of a folder of prompts as targets; another target alone."""
+    """Return the Python files of a folder of prompts as targets; for another target, itself."""
     if not os.path.isdir(target) or is_log(target):
         return [target]
     names = sorted(os.listdir(target))
@@ -34,7 +35,7 @@ def _is_code(name: str) -> bool:
 
 
 def named_files(targets: Sequence[str]) -> list[str]:
-    """Return the absolute paths of the files that targets may mean, also if they are missing."""
+    """Return the absolute paths of the files that targets may mean, also of missing files."""
     return sorted({os.path.abspath(path) for target in targets for path in _paths(target)})
 
 
@@ -48,21 +49,22 @@ def _paths(target: str) -> Iterator[str]:
             yield from (f"{module}.py", os.path.join(module, "__init__.py"))
 
 
-# ``promptdsl preview``: a page that follows each save.
+# ``promptdsl preview``: a page that is updated after each save.
 
 DESCRIPTION = """\
-Show a page of prompts that follows each save of their code, templates and texts, until Ctrl-C. A
-TARGET is a prompt (file.py:name), a file or a folder with prompts, a section library, a record or a
-log. The page is for this machine alone; it holds the texts of the prompts."""
+Show a page of prompts in a browser until Ctrl-C. The page is updated after each save of their code,
+templates and texts. A TARGET is a prompt (file.py:name), a file or a folder with prompts, a section
+library, a record or a log. Only this machine can open the page. It contains the texts of the
+prompts."""
 COMMAND = (sys.executable, "-P", "-m", "promptdsl.cli.preview_process")
-"""What starts a process that runs the code of prompts."""
+"""The command that starts a process for the code of prompts."""
 USUAL_PORT, LARGEST_PORT = 8765, 65535
 OF_CODE = (
     "targets", "id", "payloads", "pairs", "props", "inputs", "input", "model", "budget",
     "reserve", "media_roots", "cache", "tool_choice", "chat_template", "strict", "price",
     "provider_format", "for_people",
 )  # fmt: skip
-"""The arguments that the code of prompts needs."""
+"""The arguments of the command line that the process for the code of prompts needs."""
 
 
 def add_preview(add_parser: AddParser) -> None:
@@ -70,10 +72,10 @@ def add_preview(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "preview",
-        run=run,
+        run=run_preview,
         takes="TARGET...",
         description=DESCRIPTION,
-        codes="0 ended by Ctrl-C; 2 the command was called wrongly",
+        codes="0 stopped by Ctrl-C; 2 the command was called wrongly",
     )
     add_page_request(parser)
     group = parser.add_argument_group("page")
@@ -82,28 +84,28 @@ def add_preview(add_parser: AddParser) -> None:
         type=partial(whole_number, unit="a port"),
         default=0,
         metavar="PORT",
-        help="the port at 127.0.0.1 (a free one)",
+        help="the port at 127.0.0.1 (default: a free one)",
     )
-    group.add_argument("--no-open", action="store_true", help="open no browser")
+    group.add_argument("--no-open", action="store_true", help="do not open a browser")
     group.add_argument("--host", help=argparse.SUPPRESS)
     group.add_argument(
         "--timeout",
         type=partial(whole_number, unit="seconds"),
         default=60,
         metavar="SECONDS",
-        help="the time limit for importing the code and the first render (60)",
+        help="the time limit for importing the code and the first render (default: 60)",
     )
     group.add_argument(
         "--cold",
         action="store_true",
         default=not can_fork(),
-        help="start a new process for each save, as on macOS and Windows",
+        help="start a new process after each save, as always on macOS and Windows",
     )
     add_price(group.add_argument)
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Show the preview until it is ended."""
+def run_preview(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Show the preview until Ctrl-C; return no data and no notes."""
     _check(arguments)
     from promptdsl.preview import listening_socket, open_browser, serve
 
@@ -120,8 +122,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
     job = PreviewJob(
         arguments={name: getattr(arguments, name) for name in OF_CODE},
-        files=named_files(_in_code(arguments)),
-        roots=_roots(_in_code(arguments)),
+        files=named_files(_all_targets(arguments)),
+        roots=_roots(_all_targets(arguments)),
         timeout=arguments.timeout,
         is_cold=arguments.cold,
     )
@@ -129,23 +131,23 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return "", []
 
 
-def _in_code(arguments: argparse.Namespace) -> list[str]:
-    """Return all targets of a command line: those of the prompts, and that of their inputs."""
+def _all_targets(arguments: argparse.Namespace) -> list[str]:
+    """Return all targets of a command line: those of the prompts, and that of ``--inputs``."""
     return [*arguments.targets, *([] if arguments.inputs is None else [arguments.inputs])]
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Raise :class:`UsageError` for another host, no port, no time, and a missing package."""
+    """Raise :class:`UsageError` for ``--host``, a wrong port or time, and a missing package."""
     port: int = arguments.port
     if arguments.host is not None:
         port = port or USUAL_PORT
-        problem = "a preview is for its own machine alone, so there is no --host: on yours, run"
-        here = f"and here: promptdsl preview --port {port}"
-        raise UsageError(f"{problem}\n  {tunnel_command(port)}\n  {here}")
+        problem = "only the machine of a preview can open it: there is no --host. On yours, run"
+        local_command = f"and here: promptdsl preview --port {port}"
+        raise UsageError(f"{problem}\n  {tunnel_command(port)}\n  {local_command}")
     if port > LARGEST_PORT:
         raise UsageError(f"--port {port}: the largest port is {LARGEST_PORT}")
     if arguments.timeout == 0:
-        raise UsageError("--timeout 0: no prompt is as fast: write --timeout 1, or more")
+        raise UsageError("--timeout 0 leaves no time to render: write --timeout 1 or more")
     try:
         check_packages()
     except PromptError as error:
@@ -153,8 +155,10 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _roots(targets: list[str]) -> list[str]:
-    """Return the folder of the project, and the folders of targets outside of it."""
+    """Return the folder of the project, and the folders of those targets that are outside it."""
     root = project_folder(os.getcwd())
-    inside = os.path.join(root, "")
-    others = {os.path.dirname(path) for path in named_files(targets) if not path.startswith(inside)}
-    return [root, *sorted(others)]
+    prefix = os.path.join(root, "")
+    other_folders = {
+        os.path.dirname(path) for path in named_files(targets) if not path.startswith(prefix)
+    }
+    return [root, *sorted(other_folders)]

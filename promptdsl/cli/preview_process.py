@@ -1,4 +1,7 @@
-"""The program in which ``promptdsl preview`` runs the code of prompts: the command starts it."""
+"""The program that ``promptdsl preview`` starts to run the code of prompts in a process of its own.
+
+Read ``loaded_prompts`` first.
+"""
 
 import argparse
 import sys
@@ -19,14 +22,17 @@ from promptdsl.preview import LoadedPrompts, run_process
 
 @contextmanager
 def loaded_prompts(data: dict[str, Any]) -> Generator[LoadedPrompts]:
-    """Give the prompts that the arguments of a command line name; those that fail are errors."""
+    """Yield the prompts that a command line names; a prompt that fails has its error instead.
+
+    ``data`` are the arguments of the command line, by name.
+    """
     arguments = argparse.Namespace(**data)
     with ExitStack() as stack, redirect_stdout(sys.stderr):
         try:
             props = read_arguments(arguments.pairs, arguments.props)
             options = render_options(arguments)
         except UsageError as error:
-            yield LoadedPrompts([_failed(arguments.targets[0], error)])
+            yield LoadedPrompts([_failed_prompt(arguments.targets[0], error)])
             return
         prompts = [
             prompt
@@ -39,12 +45,12 @@ def loaded_prompts(data: dict[str, Any]) -> Generator[LoadedPrompts]:
 def _prompts(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
 ) -> Iterator[PagePrompt]:
-    """Yield the prompts that a target names."""
+    """Yield the prompts that a target names; for a folder, those of all its files."""
     for file in files_of(target):
         try:
             yield from _prompts_in(file, props, arguments, stack)
         except (Exception, SystemExit) as error:
-            yield _failed(file, error)
+            yield _failed_prompt(file, error)
 
 
 def _prompts_in(
@@ -54,17 +60,17 @@ def _prompts_in(
     if of_files is not None:
         return of_files[0]
     prompts: list[PagePrompt] = []
-    for name, loaded in stack.enter_context(loaded_targets(target)).items():
+    for name, loaded_object in stack.enter_context(loaded_targets(target)).items():
         try:
-            calls = calls_of(loaded, name, props, arguments)
+            calls = calls_of(loaded_object, name, props, arguments)
             prompts += [prompt_of_call(call) for call in calls]
         except (Exception, SystemExit) as error:
-            prompts.append(_failed(name, error))
+            prompts.append(_failed_prompt(name, error))
     return prompts
 
 
-def _failed(name: str, error: BaseException) -> PagePrompt:
-    """Return the prompt that an error stands for."""
+def _failed_prompt(name: str, error: BaseException) -> PagePrompt:
+    """Return a prompt that shows an error."""
     if isinstance(error, UsageError):
         what, _, fix = str(error).partition("\n")
         error = PromptError(what, fix=fix.strip())

@@ -1,6 +1,6 @@
-"""``promptdsl records``: what was sent, and why, from the files of records.
+"""``promptdsl records``: what was sent, and why, as records of renders show it.
 
-In this order: the rows of a list, the command ``records list``, and the command for one record.
+In this order: the rows of a list, the command ``records list``, and the command ``records show``.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import attrs
 from promptdsl import LogEntry, PromptError, PromptRecord, Rendered, prefix_report
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.logs import (
-    check_known,
+    check_id,
     check_name,
     dropped_lines,
     log_entries,
@@ -32,7 +32,7 @@ from promptdsl.cli.output import (
     fields,
     is_colourful,
     paint,
-    relative,
+    relative_paths,
 )
 from promptdsl.cli.sides import is_record, json_of
 from promptdsl.comparing import (
@@ -44,25 +44,29 @@ from promptdsl.comparing import (
     visible,
 )
 
-# The rows of ``promptdsl records list``: what each call sent, with a bar, grouped by day.
+# The rows of ``promptdsl records list``: the tokens of each call, with a bar, grouped by day.
 
 BAR = 20
 """The width of the longest bar, in characters."""
-COMPARED = 100
-"""The most calls whose cached part is found: to read one of 13,000 tokens takes about 33 ms."""
-OPTIONAL = ("messages", "model", "losses", "dropped")
-"""The columns that a narrow terminal leaves out, the first one first."""
+MAXIMUM_COMPARED = 100
+"""The maximum number of calls whose cached tokens are counted: a call of 13,000 tokens takes about
+33 ms."""
+OPTIONAL_COLUMNS = ("messages", "model", "losses", "dropped")
+"""The columns that a narrow terminal leaves out, in this order."""
 SIGNS = "█ from the cache  ▄ not cached  · free  ▒ kept for the answer  │ the budget  ░ not known"
-"""What the signs of a bar mean."""
+"""The meaning of the signs in a bar."""
 INDENT = "  "
-FIGURES = ("tokens", "cached", "messages", "losses", "dropped")
+NUMBER_COLUMNS = ("tokens", "cached", "messages", "losses", "dropped")
+"""The columns with numbers, which are aligned at their right."""
 
 
 @attrs.frozen
 class CallRow:
-    """A call of a log: its tokens, those of them that a cache serves, and its budget.
+    """A call of a log, with its numbers of tokens.
 
-    What is not known is ``None``.
+    ``total`` are the tokens of the request, ``cached`` those that a cache can serve, ``budget`` is
+    its budget, and ``reserve`` is the part of the budget for the answer. An unknown number is
+    ``None``.
     """
 
     entry: LogEntry
@@ -73,11 +77,11 @@ class CallRow:
 
     @property
     def largest(self) -> int:
-        """The tokens that its bar needs room for."""
+        """The tokens at the end of its bar: the request, or its budget if that is larger."""
         return max(self.total or 0, self.budget or 0)
 
     def bar(self, largest: int) -> str:
-        """Return its bar; a bar of ``largest`` tokens has the full width."""
+        """Return its bar. The bar of a call with ``largest`` tokens has the full width."""
         if self.total is None:
             return ""
         scale = BAR / max(largest, 1)
@@ -92,7 +96,7 @@ class CallRow:
         return f"{text.ljust(round(self.budget * scale), '▒')}│"
 
     def cells(self, largest: int) -> dict[str, str]:
-        """Return the text of each of its columns."""
+        """Return the text of each column by its name."""
         record: Any = self.entry.record  # Any: JSON
         model = record.get("model")
         if not isinstance(model, str | None):
@@ -112,48 +116,49 @@ class CallRow:
         return {name: visible(text, one_line=True) for name, text in cells.items()}
 
 
-def call_rows(entries: Sequence[LogEntry], wanted: Sequence[LogEntry]) -> list[CallRow]:
-    """Return a row for each wanted entry; the call before it fills the cache.
+def call_rows(entries: Sequence[LogEntry], selected: Sequence[LogEntry]) -> list[CallRow]:
+    """Return a row for each selected entry.
 
-    That is the last one of the same name, provider and model. The cached part is found for the
-    last of them, as many as ``COMPARED`` says.
+    A call fills the cache for the next call with the same name, provider and model. Cached tokens
+    are counted for the last ``MAXIMUM_COMPARED`` selected entries. ``entries`` are all entries of
+    the log.
     """
-    compared = {id(entry) for entry in wanted[-COMPARED:]}
+    compared = {id(entry) for entry in selected[-MAXIMUM_COMPARED:]}
     cached: dict[int, int | None] = {}
     last: dict[str, LogEntry] = {}
     rendered_last: dict[str, Rendered | None] = {}
     for entry in entries:
         key = _cache_key(entry)
         if id(entry) in compared:
-            rendered = _rendered(entry)
+            rendered = _rendered_request(entry)
             if key in last and key not in rendered_last:
-                rendered_last[key] = _rendered(last[key])
+                rendered_last[key] = _rendered_request(last[key])
             before = rendered_last.get(key)
-            cached[id(entry)] = _served(entry, before, rendered, is_first=key not in last)
+            cached[id(entry)] = _cached_tokens(entry, before, rendered, is_first=key not in last)
             rendered_last[key] = rendered
         else:
             rendered_last.pop(key, None)
         last[key] = entry
-    return [_row(entry, cached.get(id(entry))) for entry in wanted]
+    return [_row(entry, cached.get(id(entry))) for entry in selected]
 
 
-def notes_on(wanted: Sequence[LogEntry]) -> list[str]:
-    """Return a note if there are more calls than those whose cached part is found."""
-    if len(wanted) <= COMPARED:
+def notes_on(selected: Sequence[LogEntry]) -> list[str]:
+    """Return a note if cached tokens are not counted for all calls."""
+    if len(selected) <= MAXIMUM_COMPARED:
         return []
-    which = f"the last {COMPARED} of {len(wanted):,} calls"
-    return [f"the cached part is that of {which}: list fewer, such as with --since"]
+    which = f"the last {MAXIMUM_COMPARED} of {len(selected):,} calls"
+    return [f"cached tokens are shown for {which}: list fewer calls, such as with --since"]
 
 
 def _cache_key(entry: LogEntry) -> str:
-    """Return the name, provider and model of a call: two calls that differ share no cache."""
+    """Return the name, provider and model of a call as a text: only equal calls share a cache."""
     target: Any = entry.record.get("model")  # Any: JSON
     if not isinstance(target, str | None):
         target = target.get("provider"), target.get("model")
     return repr((entry.name, target))
 
 
-def _rendered(entry: LogEntry) -> Rendered | None:
+def _rendered_request(entry: LogEntry) -> Rendered | None:
     """Return the request of an entry; ``None`` if its record has no content or cannot be read."""
     try:
         return record_rendered(PromptRecord.from_dict(entry.record))
@@ -161,12 +166,13 @@ def _rendered(entry: LogEntry) -> Rendered | None:
         return None
 
 
-def _served(
+def _cached_tokens(
     entry: LogEntry, before: Rendered | None, rendered: Rendered | None, *, is_first: bool
 ) -> int | None:
-    """Return the tokens that a cache serves of a request; ``None`` if that is not known.
+    """Return how many tokens of a request a cache can serve; ``None`` if that is unknown.
 
-    It is not known for a record that was counted by another method: its total has another unit.
+    ``before`` is the request before. The number is unknown without the content of both requests,
+    and for a record whose tokens were counted by another method: it cannot be compared.
     """
     tokens: Any = entry.record.get("tokens")  # Any: JSON
     if rendered is None or not tokens or tokens.get("method") != rendered.tokens.method:
@@ -177,7 +183,7 @@ def _served(
         return None
     try:
         return prefix_report(before, rendered).served
-    except PromptError:  # such as a target that this version reads as another one
+    except PromptError:  # for example, this version may read a target as another target
         return None
 
 
@@ -186,19 +192,20 @@ def _row(entry: LogEntry, cached: int | None) -> CallRow:
     tokens: dict[str, int] = record.get("tokens") or {}
     budget: dict[str, int | None] = record.get("budget") or {}
     total = tokens.get("total")
-    known = None if total is None or cached is None else min(cached, total)
-    return CallRow(entry, total, known, budget.get("limit"), budget.get("reserve") or 0)
+    cached_tokens = None if total is None or cached is None else min(cached, total)
+    return CallRow(entry, total, cached_tokens, budget.get("limit"), budget.get("reserve") or 0)
 
 
 def row_lines(rows: Sequence[CallRow], width: int | None) -> Iterator[tuple[CallRow | None, str]]:
-    """Yield the lines of a list: for each day its sums, with no row, and then its calls.
+    """Yield the lines of a list: for each day a line with its sums, and a line for each call.
 
-    Lines fit the ``width`` of a terminal: some columns are left out, and names are cut. There the
-    signs of the bars are explained first. Without it, nothing is cut.
+    Only the line of a call has a row. With the ``width`` of a terminal, the first line explains the
+    signs of the bars, and lines fit this width: columns are left out, and names are cut. Without
+    ``width``, nothing is cut.
     """
     largest = max((row.largest for row in rows), default=0)
-    room = None if width is None else width - len(INDENT)
-    waiting = iter(_fitted([row.cells(largest) for row in rows], room))
+    row_width = None if width is None else width - len(INDENT)
+    texts = iter(_fitted_lines([row.cells(largest) for row in rows], row_width))
     if width is not None and largest:
         yield None, cut_to(SIGNS, width)
     for day, calls in groupby(rows, key=lambda row: row.entry.at[:10]):
@@ -206,76 +213,78 @@ def row_lines(rows: Sequence[CallRow], width: int | None) -> Iterator[tuple[Call
         line = _day_line(day, group)
         yield None, line if width is None else cut_to(line, width)
         for row in group:
-            yield row, INDENT + next(waiting)
+            yield row, INDENT + next(texts)
 
 
 def _day_line(day: str, rows: Sequence[CallRow]) -> str:
-    """Return the sums of a day: its calls, their tokens, and the share of a cache.
+    """Return the line of a day: the number of calls, their tokens, and the cached share.
 
-    It is the share of the calls whose cached part is known.
+    The share is that of the calls whose cached tokens are known.
     """
     total = sum(row.total or 0 for row in rows)
-    known = [row for row in rows if row.cached is not None]
-    cached = sum(row.cached or 0 for row in known)
+    counted_rows = [row for row in rows if row.cached is not None]
+    cached = sum(row.cached or 0 for row in counted_rows)
     noun = "call" if len(rows) == 1 else "calls"
     share = ""
     if cached:
-        share = f", {cached / sum(row.total or 0 for row in known):.0%} cached"
+        share = f", {cached / sum(row.total or 0 for row in counted_rows):.0%} cached"
     return f"{day or 'without a time'}: {len(rows):,} {noun}, {total:,} tokens{share}"
 
 
-def _fitted(rows: Sequence[dict[str, str]], width: int | None) -> list[str]:
-    """Return each row as a line, its columns below each other, in at most ``width`` columns."""
+def _fitted_lines(rows: Sequence[dict[str, str]], width: int | None) -> list[str]:
+    """Return each row as a line with aligned columns, at most ``width`` columns of a terminal."""
     if not rows:
         return []
     sizes = {name: max(columns(row[name]) for row in rows) for name in rows[0]}
     widths = {name: size for name, size in sizes.items() if size}
     if width is not None:
-        _cut_names(widths, width, least=12)
-        for name in OPTIONAL:
+        _cut_names(widths, width, minimum=12)
+        for name in OPTIONAL_COLUMNS:
             if _size(widths) > width:
                 widths.pop(name, None)
-        _cut_names(widths, width, least=6)
+        _cut_names(widths, width, minimum=6)
     lines = [
-        "  ".join(_padded(row[name], size, name) for name, size in widths.items()) for row in rows
+        "  ".join(_padded_cell(row[name], size, name) for name, size in widths.items())
+        for row in rows
     ]
     return [line.rstrip() if width is None else cut_to(line.rstrip(), width) for line in lines]
 
 
-def _cut_names(widths: dict[str, int], width: int, *, least: int) -> None:
-    """Make the columns of names and ids narrower until a line fits, but not below a width."""
+def _cut_names(widths: dict[str, int], width: int, *, minimum: int) -> None:
+    """Make the columns of names and ids narrower until a line fits; ``minimum`` is their limit."""
     for name in ("name", "id"):
         excess = max(_size(widths) - width, 0)
-        widths[name] = max(widths[name] - excess, min(widths[name], least))
+        widths[name] = max(widths[name] - excess, min(widths[name], minimum))
 
 
 def _size(widths: dict[str, int]) -> int:
-    """Return the columns of a line with two blanks between its cells."""
+    """Return the width of a line, with two blanks between its cells."""
     return sum(widths.values()) + 2 * (len(widths) - 1)
 
 
-def _padded(text: str, width: int, name: str) -> str:
-    """Return a cell of a column; a figure is at its right."""
+def _padded_cell(text: str, width: int, name: str) -> str:
+    """Return a cell, filled to its width; a number is at the right."""
     text = cut_to(text, width)
     blanks = " " * (width - columns(text))
-    return blanks + text if name in FIGURES else text + blanks
+    return blanks + text if name in NUMBER_COLUMNS else text + blanks
 
 
 # ``promptdsl records list``: the records of a log, by their times.
 
 LIST_DESCRIPTION = """\
-List the records of a PromptLog by day: the time in UTC, the name and the id of each, its model, its
-tokens as a bar, those that a cache serves after the call before, and the number of its messages,
-losses and dropped parts. With --dropped and --lost, these are shown below each record. With --json,
-print complete records, which records show and diff read."""
+List the records of a PromptLog by day. A line has the time in UTC, the name, the id and the model
+of a record, and its tokens, with a bar. It also has the tokens that a prompt cache can serve after
+the call before, and the numbers of messages, losses and dropped parts. --lost and --dropped list
+the losses and the dropped parts below each record. --json prints complete records, which records
+show and diff can read."""
 
 
-def add_list(add_parser: AddParser) -> None:
+def add_records_list(add_parser: AddParser) -> None:
     """Add the command and its options."""
     parser = add_command(
         add_parser,
         "records list",
-        run=run_list,
+        run=run_records_list,
         takes="FOLDER",
         description=LIST_DESCRIPTION,
         summary="list the records of a log",
@@ -290,107 +299,110 @@ def add_list(add_parser: AddParser) -> None:
     )
     add("--name", help="only records of the prompt with this name")
     add("--id", help="only the record of the request with this id")
-    add("--lost", action="store_true", help="only records with losses, and show these")
+    add("--lost", action="store_true", help="only records with losses; list them, too")
     add(
         "--dropped",
         action="store_true",
-        help="only records with dropped or cleared parts, and show these",
+        help="only records with dropped or cleared parts; list them, too",
     )
-    add("--salvage", action="store_true", help="skip damaged lines, and name them")
+    add("--salvage", action="store_true", help="skip damaged lines; notes name them")
     add("--json", action="store_true", help="print the records as JSON")
 
 
-def run_list(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command."""
+def run_records_list(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the list, as text or as JSON, and the notes."""
     entries, notes = log_entries(arguments.target, salvage=arguments.salvage)
     if arguments.id is not None:
-        same = [entry for entry in entries if entry.id == arguments.id]
-        check_known(arguments.id, same, entries, arguments.target)
+        matches = [entry for entry in entries if entry.id == arguments.id]
+        check_id(arguments.id, matches, entries, arguments.target)
     if arguments.name is not None:
         check_name(arguments.name, entries, arguments.target)
-    wanted = [*_wanted(entries, arguments)]
+    selected = [*_selected_entries(entries, arguments)]
     if arguments.json:
-        data = [fields(entry, "at", "name", "id", "record") for entry in wanted]
+        data = [fields(entry, "at", "name", "id", "record") for entry in selected]
         return as_json(data), notes
     lines: list[str] = []
     width = terminal_width()
-    for row, line in row_lines(call_rows(entries, wanted), width):
+    for row, line in row_lines(call_rows(entries, selected), width):
         lines.append(line)
-        missing: list[str] = []
+        details: list[str] = []
         if row is not None and arguments.dropped:
-            missing += dropped_lines(row.entry.record)
+            details += dropped_lines(row.entry.record)
         if row is not None and arguments.lost:
-            missing += lost_lines(row.entry.record)
-        shown = [f"    {visible(text, one_line=True)}" for text in missing]
-        lines += shown if width is None else [cut_to(text, width) for text in shown]
-    return "\n".join(lines), [*notes, *notes_on(wanted)]
+            details += lost_lines(row.entry.record)
+        detail_lines = [f"    {visible(text, one_line=True)}" for text in details]
+        lines += detail_lines if width is None else [cut_to(text, width) for text in detail_lines]
+    return "\n".join(lines), [*notes, *notes_on(selected)]
 
 
-def _wanted(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Iterator[LogEntry]:
+def _selected_entries(
+    entries: tuple[LogEntry, ...], arguments: argparse.Namespace
+) -> Iterator[LogEntry]:
     since = ""
     if arguments.since:
         try:
             time = datetime.fromisoformat(arguments.since)
         except ValueError:
-            raise UsageError(f"--since {arguments.since} is not a time in ISO 8601") from None
+            problem = f"--since {arguments.since} is not a time: write one like 2026-11-27T14:03"
+            raise UsageError(problem) from None
         since = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     for entry in entries:
         is_named = arguments.name in (None, entry.name) and arguments.id in (None, entry.id)
-        is_kept = not arguments.lost or bool(losses_of(entry.record))
+        is_selected = not arguments.lost or bool(losses_of(entry.record))
         if arguments.dropped and not entry.record.get("dropped"):
-            is_kept = False
-        if entry.at >= since and is_named and is_kept:
+            is_selected = False
+        if entry.at >= since and is_named and is_selected:
             yield entry
 
 
-# ``promptdsl records``: shows what was sent, and why, from the file of a record.
+# ``promptdsl records show``: what was sent, and why, from the file of a record or from a log.
 
 LONGEST = 300
-"""The most characters of a text that are shown."""
+"""The maximum number of characters that are shown of a text."""
 MESSAGES = "messages"
-"""The name of the part with the texts."""
+"""The name of the section of the output with the messages."""
 RULE = 72
-"""The width of the lines between the parts of the output, in characters."""
-DESCRIPTION = """\
-Show what was sent and why: of the file of a record (promptdsl render --record FILE), of the
-record with an id in a log (the folder of a PromptLog), or in the JSON of records list. It shows the
-parts with their lines and tokens, the texts with what wrote each line, the dropped parts with
-the tokens that keeping them would cost, losses, hints, libraries and settings. A JSON payload of
-any provider is shown in the same way, without lines."""
+"""The width of the line above each section of the output, in characters."""
+SHOW_DESCRIPTION = """\
+Show what was sent, and why. FILE is a record (promptdsl render --record FILE), the JSON of records
+list, or the payload of a provider as JSON. LOG is the folder of a PromptLog; --id chooses one of
+its records. The output has the parts with their source lines and tokens, the texts with the source
+of each line, the dropped parts with the tokens that they would need, losses, hints, libraries and
+settings. A payload has no source lines."""
 
 
 def add_records(add_parser: AddParser) -> None:
-    """Add the command, which has commands of its own."""
+    """Add the command ``records`` with its two commands."""
     usage, summary = "promptdsl records COMMAND ... [options]", COMMANDS["records"][1]
     parser = add_parser("records", usage=usage, help=summary, allow_abbrev=False)
     kinds = parser.add_subparsers(
         dest="kind", metavar="COMMAND", title="commands", prog="promptdsl records", required=True
     )
-    add_show(kinds.add_parser)
-    add_list(kinds.add_parser)
+    add_records_show(kinds.add_parser)
+    add_records_list(kinds.add_parser)
 
 
-def add_show(add_parser: AddParser) -> None:
-    """Add the command that shows a record."""
+def add_records_show(add_parser: AddParser) -> None:
+    """Add the command and its options."""
     parser = add_command(
         add_parser,
         "records show",
-        run=show,
+        run=run_records_show,
         takes="FILE | LOG --id ID",
-        description=DESCRIPTION,
+        description=SHOW_DESCRIPTION,
         summary="show a record, or a payload",
         failed="the content of the file is wrong",
     )
-    usage = "the file of a record or of a payload, or the folder of a log"
+    usage = "the file of a record or a payload, or the folder of a log"
     parser.add_argument("target", metavar="FILE", help=usage)
-    parser.add_argument("--id", help="the id of the request, in a log or the JSON of records list")
-    usage = f"the provider of a payload, if the payload does not show it ({LISTED})"
+    parser.add_argument("--id", help="the id of a record in a log, or in the JSON of records list")
+    usage = f"the provider of a payload, if it does not follow from the payload ({LISTED})"
     parser.add_argument("--for", dest="provider_format", metavar="PROVIDER", help=usage)
     parser.add_argument("--json", action="store_true", help="print the record as JSON")
 
 
-def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command."""
+def run_records_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the record, as text or as JSON, and the notes."""
     checked_provider(arguments.provider_format)
     data, notes = json_of(arguments.target, arguments.id, command="records show")
     try:
@@ -406,7 +418,7 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def without_lines(record: PromptRecord) -> PromptRecord:
-    """Return the record of a payload, which has no source lines: they are lines of this command."""
+    """Return the record of a payload without its source lines: these are lines of promptdsl."""
     return PromptRecord.from_dict(json.loads(record.to_json(), object_hook=_without_line))
 
 
@@ -416,15 +428,15 @@ def _without_line(data: dict[str, object]) -> dict[str, object]:
 
 
 def _lines(record: PromptRecord) -> Iterator[str]:
-    for name, text in _parts(record):
+    for name, text in _output_sections(record):
         if name:
             yield f"\n{f'── {name} '.ljust(RULE, '─')}"
-        # Messages are in colours already.
-        yield text if name == MESSAGES else visible(relative(text))
+        # Messages already have colours.
+        yield text if name == MESSAGES else visible(relative_paths(text))
 
 
-def _parts(record: PromptRecord) -> Iterator[tuple[str, str]]:
-    """Yield the parts of the output, each with its name."""
+def _output_sections(record: PromptRecord) -> Iterator[tuple[str, str]]:
+    """Yield the sections of the output, each with its name; the first ones have no name."""
     data = record.to_dict()
     budget = data["budget"]
     yield "", repr(record)
@@ -439,22 +451,22 @@ def _parts(record: PromptRecord) -> Iterator[tuple[str, str]]:
             f"{budget['reserve']:,} reserved for the answer, {budget['free']:,} free",
         )
     if data["inputs"]:
-        yield "", f"inputs: {_short(as_json(data['inputs']))}"
+        yield "", f"inputs: {_short_text(as_json(data['inputs']))}"
     settings = {
         key: (str(row.get("value", "")), row["layer"]) for key, row in data["settings"].items()
     }
     libraries = (" ".join(filter(None, row.values())) for row in data["libraries"])
-    costs = "dropped (the tokens are what it costs to keep a part)"
+    costs = "dropped (with the tokens that each part would need)"
     parts: Mapping[str, list[str]] = {
         "outline": [record.outline(width=terminal_width())] if data["outline"] else [],
         "tokens": [record.token_tree(width=terminal_width())],
         MESSAGES: [*_messages(record)] if data["content"] else [],
         costs: [
-            f"{_filled(relative(str(dropped)))}{_indented(row.get('text', ''))}"
+            f"{_filled_text(relative_paths(str(dropped)))}{_indented_text(row.get('text', ''))}"
             for dropped, row in zip(record.dropped, data["dropped"], strict=True)
         ],
-        "losses": [_filled(relative(str(loss))) for loss in record.losses],
-        "hints": [_filled(relative(str(hint))) for hint in record.hints],
+        "losses": [_filled_text(relative_paths(str(loss))) for loss in record.losses],
+        "hints": [_filled_text(relative_paths(str(hint))) for hint in record.hints],
         "libraries": [*libraries],
         "settings, and the layer that set each": [as_explanation(settings)],
     }
@@ -463,7 +475,7 @@ def _parts(record: PromptRecord) -> Iterator[tuple[str, str]]:
 
 
 def _messages(record: PromptRecord) -> Iterator[str]:
-    """Yield each message: how it is sent, and its texts with the lines that wrote them."""
+    """Yield two texts for each message: its heading, and its texts with their source lines."""
     painting = paint if is_colourful() else None
     texts = record._texts(width=terminal_width(), paint=painting)
     for index, (view, text) in enumerate(zip(record._request_view.messages, texts, strict=True)):
@@ -474,17 +486,17 @@ def _messages(record: PromptRecord) -> Iterator[str]:
         yield text
 
 
-def _indented(text: str) -> str:
-    return f"\n{_filled(f'  {_short(text)}')}" if text else ""
+def _indented_text(text: str) -> str:
+    return f"\n{_filled_text(f'  {_short_text(text)}')}" if text else ""
 
 
-def _filled(text: str) -> str:
-    """Return a text in lines that fit the terminal; without a terminal it is one line."""
+def _filled_text(text: str) -> str:
+    """Return a text in lines that fit the terminal; without a terminal, in one line."""
     width = terminal_width()
-    shown = visible(text, one_line=True)
-    return shown if width is None else fill(shown, width, subsequent_indent="  ")
+    line = visible(text, one_line=True)
+    return line if width is None else fill(line, width, subsequent_indent="  ")
 
 
-def _short(text: str) -> str:
+def _short_text(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}… ({len(line):,} characters)"

@@ -1,4 +1,4 @@
-"""``promptdsl render`` and ``promptdsl tokens``: a prompt as a payload or text; its tokens."""
+"""``promptdsl render`` and ``promptdsl tokens``: a prompt as a payload or text, and its tokens."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ from promptdsl.cli.output import (
     coloured_tokens,
     fields,
     is_colourful,
-    located,
+    location_fields,
     paint,
-    relative,
+    relative_paths,
     write_report,
 )
 from promptdsl.cli.sides import is_record_text
@@ -36,12 +36,12 @@ from promptdsl.comparing import terminal_width, visible
 # ``promptdsl tokens``: the tokens of a prompt, part by part.
 
 TOKENS_DESCRIPTION = """\
-Show the tokens of the prompt that TARGET names, part by part, as it is sent, with its cache marks
-and the parts that were dropped for the budget. A row is the part with all parts in it."""
+Count the tokens of the prompt that TARGET names, for each part of the request. The count of a part
+includes the parts inside it. Also show cache marks, and the parts that the budget dropped."""
 
 
 ROWS = 20
-"""The most parts that are shown."""
+"""The maximum number of parts that are shown without ``--all``."""
 
 
 def add_tokens(add_parser: AddParser) -> None:
@@ -56,13 +56,13 @@ def add_tokens(add_parser: AddParser) -> None:
         "--depth",
         type=partial(whole_number, unit="levels"),
         metavar="N",
-        help="how many levels of parts are shown: 0 only shows the total; without it all levels",
+        help="how many levels of parts to show: 0 shows only the total; by default all levels",
     )
     group.add_argument(
         "--sort",
         choices=("order", "size"),
         default="order",
-        help="the order of sibling parts: as they are sent, or the largest first",
+        help="the order of parts on one level: as they are sent, or the largest first",
     )
     group.add_argument(
         "--all", action="store_true", help=f"show all parts, not only the {ROWS} largest"
@@ -72,20 +72,24 @@ def add_tokens(add_parser: AddParser) -> None:
 
 
 def run_tokens(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command."""
+    """Return the tokens, as text or as JSON, and the notes."""
     props = read_arguments(arguments.pairs, arguments.props)
-    shown = {"depth": arguments.depth, "largest_first": arguments.sort == "size"}
+    view_options = {"depth": arguments.depth, "largest_first": arguments.sort == "size"}
     with rendered_target(arguments.target, props, arguments) as rendered:
         record = rendered.record()
     notes = render_notes(rendered, arguments)
     if arguments.json:
-        return _json_text(record, record.token_parts(**shown), rendered.tokens.sources), notes
-    # Dropped parts are struck through on a terminal that can do so.
-    most = None if arguments.all else ROWS
-    text = record.token_tree(**shown, most=most, width=terminal_width(), strike=is_colourful())
+        return _json_text(
+            record, record.token_parts(**view_options), rendered.tokens.sources
+        ), notes
+    # A terminal with colours can also strike through the dropped parts.
+    limit = None if arguments.all else ROWS
+    text = record.token_tree(
+        **view_options, most=limit, width=terminal_width(), strike=is_colourful()
+    )
     if arguments.explain:
         text += f"\ncounted by: {visible(rendered.tokens.label, one_line=True)}"
-    text = relative(text)
+    text = relative_paths(text)
     if is_colourful():
         text = coloured_tokens(text)
     return text, notes
@@ -96,12 +100,12 @@ def _json_text(
     parts: Sequence[dict[str, Any]],  # Any: JSON data
     sources: Mapping[Source, int],
 ) -> str:
-    """Return the tokens of a record as JSON, with the file and the line of each source."""
+    """Return the tokens of a record as JSON text, with the file and the line of each source."""
     data = record.to_dict()
     tokens, libraries = data["tokens"], {row["name"]: row for row in data["libraries"]}
     names = ("total", "label", "typical", "messages", "tools", "form", "sections")
     rows = [
-        {"path": "", "cache": None, "dropped": None, **part, **located(part.get("source"))}
+        {"path": "", "cache": None, "dropped": None, **part, **location_fields(part.get("source"))}
         | ({"library": libraries[part["library"]]} if "library" in part else {})
         for part in parts
     ]
@@ -110,7 +114,8 @@ def _json_text(
             **{name: tokens[name] for name in names},
             "libraries": data["libraries"],
             "sources": [
-                {**located(str(source)), "tokens": count} for source, count in sources.items()
+                {**location_fields(str(source)), "tokens": count}
+                for source, count in sources.items()
             ],
             "parts": [{key: row[key] for key in row if key != "source"} for row in rows],
         }
@@ -119,36 +124,42 @@ def _json_text(
 
 # ``promptdsl render``: a prompt, as a payload for a provider or as text for people.
 
-DESCRIPTION = """\
-Render the prompt that TARGET names. Data goes to standard output. Losses, and the output of the
-prompt's code, go to standard error."""
+RENDER_DESCRIPTION = """\
+Render the prompt that TARGET names, and print it as text or as the request of a provider. Losses,
+and the output of the prompt's code, go to standard error."""
 
 
 def add_render(add_parser: AddParser) -> None:
     """Add the command and its options."""
-    parser = add_command(add_parser, "render", run=run, takes="TARGET", description=DESCRIPTION)
+    parser = add_command(
+        add_parser, "render", run=run_render, takes="TARGET", description=RENDER_DESCRIPTION
+    )
     parser.add_argument("target", metavar="TARGET", help=TARGET)
     add_request(parser, marks=True, texts=True)
     group = parser.add_argument_group("output")
-    instead = group.add_mutually_exclusive_group()
-    instead.add_argument(
+    exclusive = group.add_mutually_exclusive_group()
+    exclusive.add_argument(
         "--json",
         action="store_true",
-        help="JSON: the payload; messages, losses and hints; or the text as a JSON string",
+        help="print JSON: the payload; the messages, losses and hints; or the text as a string",
     )
-    instead.add_argument(
-        "--outline", action="store_true", help="print the parts instead, with their sizes and lines"
+    exclusive.add_argument(
+        "--outline", action="store_true", help="print only the parts, each with its size and line"
     )
-    instead.add_argument(
-        "--explain", action="store_true", help="print the settings instead, with their layers"
+    exclusive.add_argument(
+        "--explain",
+        action="store_true",
+        help="print only the settings, each with the layer that set it",
     )
     group.add_argument(
-        "--record", metavar="FILE", help="write what is sent, and why: see promptdsl records show"
+        "--record",
+        metavar="FILE",
+        help="also write a record of the render, for promptdsl records show",
     )
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command."""
+def run_render(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the rendered prompt in the format of ``--for``, and the notes."""
     props = read_arguments(arguments.pairs, arguments.props)
     with target_call(arguments.target, props, arguments) as call:
         rendered = rendered_call(call, arguments)
@@ -157,7 +168,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             text = rendered.record(inputs=call.arguments).to_json()
             write_report(arguments.record, f"{text}\n", is_record_text)
         if arguments.outline:
-            return visible(relative(rendered.outline(width=terminal_width()))), notes
+            return visible(relative_paths(rendered.outline(width=terminal_width()))), notes
         if arguments.explain:
             return visible(as_explanation(rendered.explain())), notes
         provider_format = arguments.provider_format or rendered.facts.provider or "text"

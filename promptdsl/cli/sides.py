@@ -23,7 +23,7 @@ from promptdsl.batch import is_installed
 from promptdsl.cli.commands import Arguments
 from promptdsl.cli.logs import entry_of, listed_entries, log_entries, refuse_log_file
 from promptdsl.cli.options import FOR_PEOPLE, checked_provider, rendered_target
-from promptdsl.cli.output import UsageError, error_text, near
+from promptdsl.cli.output import UsageError, error_text, suggestion
 from promptdsl.comparing import (
     PromptFile,
     SnapshotFormatError,
@@ -34,9 +34,10 @@ from promptdsl.comparing import (
     serialise,
 )
 
-# Reading from git: the files at a revision, and a clean checkout of one in a new folder.
+# Reading from git: the files at a revision, and a clean checkout of a revision in a new folder.
 
-# No hook or monitor of the repository is run, but filters of files are. Names are not patterns.
+# Git runs no hook and no file monitor of the repository, but it runs filters of files. A path is
+# never a pattern.
 GIT_COMMAND = (
     "git", "--literal-pathspecs", "-c", "core.fsmonitor=false",
     "-c", f"core.hooksPath={os.devnull}", "-c", "core.sparseCheckout=false",
@@ -47,32 +48,32 @@ LINK = "120000"
 
 
 class Repository:
-    """The repository around the current folder; it is only read.
+    """The git repository that contains the current folder; it is only read.
 
-    Raises :class:`UsageError` outside of a repository, and where git is not installed.
+    Raises :class:`UsageError` outside of a repository, and if git is not installed.
     """
 
     def __init__(self) -> None:
-        self.here = Path.cwd()
+        self.folder = Path.cwd()
         self.root = Path(os.fsdecode(self.run("rev-parse", "--show-toplevel").rstrip(b"\n")))
         """The folder of the working tree."""
 
     @property
-    def inside(self) -> Path:
-        """The current folder, from the root."""
-        return self.here.resolve().relative_to(self.root.resolve())
+    def folder_from_root(self) -> Path:
+        """The current folder, as a path from the root."""
+        return self.folder.resolve().relative_to(self.root.resolve())
 
     def run(
         self, *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None
     ) -> bytes:
-        """Return the output of a git command. Raises :class:`UsageError` with its message."""
+        """Return the output of a git command. Raises :class:`UsageError` with git's error."""
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 [*GIT_COMMAND, *arguments],
                 input=stdin,
                 capture_output=True,
                 check=True,
-                cwd=self.here,
+                cwd=self.folder,
                 env={**os.environ, "LC_ALL": "C", **(environment or {})},
             )
         except FileNotFoundError:
@@ -80,40 +81,43 @@ class Repository:
         except subprocess.CalledProcessError as error:
             problem = error.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
             raise UsageError(f"git: {problem.splitlines()[0] if problem else 'failed'}") from None
-        return done.stdout
+        return process.stdout
 
     def commit(self, revision: str) -> str:
-        """Return the id of a commit. Raises :class:`UsageError` with the nearest names."""
+        """Return the id of a commit. Raises :class:`UsageError`, with similar names, if unknown."""
         name = f"{revision}^{{commit}}"
         try:
             commit = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name)
         except UsageError:
             refs = self.run("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace")
-            advice = near(revision, refs.split())
+            advice = suggestion(revision, refs.split())
             if self.run("rev-parse", "--is-shallow-repository") == b"true\n":
-                advice += "\n  the clone is shallow: fetch all of it with git fetch --unshallow"
+                advice += "\n  this clone is shallow: fetch the rest with git fetch --unshallow"
             raise UsageError(f"no such revision: {revision}{advice}") from None
         return commit.decode().strip()
 
     def merge_base(self, commit: str) -> str | None:
-        """Return the last common commit of HEAD and another commit; ``None`` if there is none."""
+        """Return the merge base of HEAD and a commit; ``None`` without a common commit."""
         try:
             return self.run("merge-base", commit, "HEAD").decode().split()[0]
         except (UsageError, IndexError):
             return None
 
     def path(self, path: str) -> str:
-        """Return a path relative to the root; ``""`` for the root itself."""
-        full = os.path.normpath(self.here.resolve() / path)
+        """Return a path as one from the root, with ``/``; ``""`` for the root itself.
+
+        Raises :class:`UsageError` for a path outside of the repository.
+        """
+        full = os.path.normpath(self.folder.resolve() / path)
         if os.path.isabs(path):
             full = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        inside = Path(os.path.relpath(full, self.root.resolve())).as_posix()
-        if inside.split("/")[0] == "..":
-            raise UsageError(f"{path} is outside of {self.root}")
-        return "" if inside == "." else inside
+        path_from_root = Path(os.path.relpath(full, self.root.resolve())).as_posix()
+        if path_from_root.split("/")[0] == "..":
+            raise UsageError(f"{path} is outside of the repository {self.root}")
+        return "" if path_from_root == "." else path_from_root
 
     def blobs(self, commit: str) -> dict[str, str]:
-        """Return the ids of the files of a commit by their paths from the root."""
+        """Return the ids of the files of a commit by their paths from the root, without links."""
         blobs: dict[str, str] = {}
         for row in _rows(self.run("ls-tree", "-r", "-z", "--full-tree", commit)):
             facts, _, path = row.partition("\t")
@@ -123,24 +127,27 @@ class Repository:
         return blobs
 
     def files(self) -> list[str]:
-        """Return the files of the working tree, tracked and new ones, by their paths."""
+        """Return the paths of the files in the working tree from the root: tracked and new ones."""
         listed = self._listed("--cached", "--others", "--exclude-standard")
         return sorted({*_rows(listed)})
 
     def left_out(self) -> set[str]:
-        """Return the files that a sparse checkout leaves out of the working tree."""
+        """Return the paths of files that a sparse checkout leaves out of the working tree."""
         rows = _rows(self._listed("-t", "--cached"))
         return {row.removeprefix("S ") for row in rows if row.startswith("S ")}
 
     def conflicts(self) -> set[str]:
-        """Return the files that a merge left with conflicts."""
+        """Return the paths of files that a merge left with conflicts."""
         return {row.partition("\t")[2] for row in _rows(self._listed("--unmerged"))}
 
     def _listed(self, *options: str) -> bytes:
         return self.run("-C", str(self.root), "ls-files", "-z", *options)
 
     def contents(self, blobs: Sequence[str]) -> list[bytes]:
-        """Return the content of blobs, all read by one process."""
+        """Return the content of blobs by their ids; one process reads all of them.
+
+        Raises :class:`UsageError` if a partial clone does not have a blob.
+        """
         if not blobs:
             return []
         answer = self.run("cat-file", "--batch", stdin="".join(f"{id}\n" for id in blobs).encode())
@@ -150,7 +157,7 @@ class Repository:
             end = answer.index(b"\n", start)
             if answer.endswith(b" missing", start, end):
                 raise UsageError(
-                    "some files of the revision are not in this clone: fetch them first"
+                    "this clone does not have some files of the revision: fetch them first"
                 )
             size = int(answer[start:end].rpartition(b" ")[2])
             contents.append(answer[end + 1 : end + 1 + size])
@@ -159,9 +166,9 @@ class Repository:
 
     @contextmanager
     def checkout(self, commit: str) -> Generator[Path]:
-        """Give a new folder with the files of a commit; it is removed at the end.
+        """Yield a new folder with the files of a commit; the folder is removed at the end.
 
-        It uses a separate index, so that neither the working tree nor the repository is changed.
+        A separate index keeps the working tree and the repository unchanged.
         """
         with tempfile.TemporaryDirectory(prefix="promptdsl-") as folder:
             files = Path(folder).resolve() / "files"
@@ -174,11 +181,11 @@ class Repository:
 
 
 def _rows(listed: bytes) -> list[str]:
-    """Return the rows of a list of git; rows end with a zero byte, as names may have line ends."""
+    """Return the rows of a list of git. Rows end with a zero byte: names may have line ends."""
     return [os.fsdecode(row) for row in listed.split(b"\0")[:-1]]
 
 
-# The render of a TARGET at a revision: in a clean checkout, in a separate process.
+# Rendering a TARGET at a revision: in a clean checkout, in a separate process.
 
 CHILD = "import sys; sys.path[:] = {paths}; from promptdsl.cli.sides import child; child()"
 
@@ -186,17 +193,17 @@ CHILD = "import sys; sys.path[:] = {paths}; from promptdsl.cli.sides import chil
 def rendered_at(
     revision: str, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> PromptFile:
-    """Return the snapshot of a TARGET that is rendered at a revision.
+    """Return the snapshot of a TARGET, rendered at a revision.
 
     Output of the prompt's code goes to standard error. Raises :class:`UsageError` for an unknown
-    revision, and when the prompt fails or takes longer than ``--timeout``.
+    revision, and if the prompt fails or takes longer than ``--timeout``.
     """
     repository = Repository()
     with repository.checkout(repository.commit(revision)) as files:
-        here = files / repository.inside
-        if not here.is_dir():
-            raise UsageError(f"{revision} has no folder {repository.inside}")
-        answer, tree = files.parent / "answer.json", repository.root.resolve()
+        folder = files / repository.folder_from_root
+        if not folder.is_dir():
+            raise UsageError(f"{revision} has no folder {repository.folder_from_root}")
+        answer_file, tree = files.parent / "answer.json", repository.root.resolve()
         options = vars(arguments).items()
         task = {
             "target": _checked_out(target, tree, files),
@@ -207,20 +214,20 @@ def rendered_at(
             },
             "working_tree": str(tree),
             "checkout": str(files),
-            "answer": str(answer),
+            "answer": str(answer_file),
         }
-        _run(json.dumps(task), here, arguments.timeout, f"git:{revision}:{target}")
-        if not answer.is_file():
-            raise UsageError(f"git:{revision}:{target}: its process ended without an answer")
-        result: dict[str, Any] = json.loads(answer.read_text("utf-8"))  # Any: JSON data
-    if "error" in result:
-        raise UsageError(f"git:{revision}:{target}: {result['error']}")
-    libraries = tuple((name, version) for name, version in result["libraries"])
-    return attrs.evolve(parse(result["snapshot"]), total=result["total"], libraries=libraries)
+        _run_child(json.dumps(task), folder, arguments.timeout, f"git:{revision}:{target}")
+        if not answer_file.is_file():
+            raise UsageError(f"git:{revision}:{target}: its process ended without a result")
+        answer: dict[str, Any] = json.loads(answer_file.read_text("utf-8"))  # Any: JSON data
+    if "error" in answer:
+        raise UsageError(f"git:{revision}:{target}: {answer['error']}")
+    libraries = tuple((name, version) for name, version in answer["libraries"])
+    return attrs.evolve(parse(answer["snapshot"]), total=answer["total"], libraries=libraries)
 
 
 def _checked_out(target: str, tree: Path, files: Path) -> str:
-    """Return a target in which an absolute path into the working tree is one into the checkout."""
+    """Return a target; an absolute path in the working tree becomes one in the checkout."""
     path, colon, name = target.rpartition(":")
     full = Path(path).resolve()
     if os.path.isabs(path) and full.is_relative_to(tree):
@@ -229,28 +236,31 @@ def _checked_out(target: str, tree: Path, files: Path) -> str:
 
 
 def checked_out_inputs(target: str | None, tree: Path, files: Path) -> str | None:
-    """Return the target of ``--inputs`` in the checkout; a file that it has not yet is copied."""
+    """Return the target of ``--inputs`` in the checkout; copy its file if the revision has none."""
     if target is None:
         return None
-    written = Path(target.rpartition(":")[0])
-    full = written.resolve()
+    path = Path(target.rpartition(":")[0])
+    full = path.resolve()
     if full.is_file() and full.is_relative_to(tree):
-        copied = files / full.relative_to(tree)
-        if copied.parent.is_dir() and not copied.exists():
-            copied.write_bytes(full.read_bytes())
+        copy = files / full.relative_to(tree)
+        if copy.parent.is_dir() and not copy.exists():
+            copy.write_bytes(full.read_bytes())
     return _checked_out(target, tree, files)
 
 
-def _run(task: str, here: Path, seconds: float, name: str) -> None:
-    """Run the process; after the time limit, it and the processes of its group are ended."""
-    # A folder of the checkout with the name of this package must not be imported instead of it.
+def _run_child(task: str, folder: Path, seconds: float, name: str) -> None:
+    """Run ``child`` in a process; end the process and its group at the end or the time limit.
+
+    Raises :class:`UsageError` after ``seconds``.
+    """
+    # Without -P, Python would import a folder promptdsl of the checkout instead of this package.
     variables = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", CHILD.format(paths=[*map(os.path.abspath, sys.path)])],
         stdin=subprocess.PIPE,
         stdout=2,
-        cwd=here,
-        env=variables | {"PWD": str(here)},
+        cwd=folder,
+        env=variables | {"PWD": str(folder)},
         text=True,
         encoding="utf-8",
         start_new_session=True,
@@ -258,7 +268,8 @@ def _run(task: str, here: Path, seconds: float, name: str) -> None:
     try:
         process.communicate(task, timeout=seconds)
     except subprocess.TimeoutExpired:
-        raise UsageError(f"{name}: it was not rendered in {seconds:g} seconds") from None
+        problem = f"{name} was not rendered in {seconds:g} seconds: --timeout gives it more time"
+        raise UsageError(problem) from None
     finally:
         if hasattr(os, "killpg"):
             with suppress(ProcessLookupError):
@@ -269,13 +280,13 @@ def _run(task: str, here: Path, seconds: float, name: str) -> None:
 
 
 def child() -> None:
-    """Render the TARGET of the task on standard input, and write the result to a file."""
+    """Render the TARGET of the task on standard input, and write the result to the answer file."""
     task: dict[str, Any] = json.load(sys.stdin)  # Any: JSON data
     tree, checkout = Path(task["working_tree"]), Path(task["checkout"])
-    for number, path in enumerate(sys.path):
+    for index, path in enumerate(sys.path):
         full = Path(path).resolve()
         if full.is_relative_to(tree) and not is_installed(str(full)):
-            sys.path[number] = str(checkout / full.relative_to(tree))
+            sys.path[index] = str(checkout / full.relative_to(tree))
     arguments = argparse.Namespace(**task["arguments"])
     try:
         with rendered_target(task["target"], task["props"], arguments) as rendered:
@@ -300,23 +311,27 @@ def _refuse_modules_of(tree: Path) -> None:
         if full.is_relative_to(tree) and not is_installed(str(full)):
             raise UsageError(
                 f"module {name!r} was imported from the working tree, not from the revision: "
-                "install the project so that its folder is in sys.path, as PYTHONPATH does"
+                "let PYTHONPATH, or the installation of the project, add its folder to sys.path"
             )
 
 
-# The sides of a diff: a target, a snapshot, a payload or record, or one of them at a revision.
+# The sides of a diff: a target, a snapshot, a payload or a record, or one of these at a revision.
 
 SNAPSHOT = ".prompt.txt"
 GIT = "git:"
 Read = Callable[[str], bytes | None]
-"""A function from a path to the content of the file; ``None`` if there is no such file."""
+"""A function that returns the content of a file by its path; ``None`` if there is no such file."""
 
 
 Side: TypeAlias = Rendered | PromptFile | PromptRecord
+"""A prompt that ``diff`` can compare."""
 
 
 def record_side(name: str, id: str | None) -> PromptRecord:
-    """Return the record with an id, of a log or of a list of records."""
+    """Return the record with an id in a log or in a list of records.
+
+    Raises :class:`UsageError` if there is no such record, or it cannot be read.
+    """
     data, _ = json_of(name, id, command="diff")
     try:
         return PromptRecord.from_dict(data)
@@ -325,7 +340,7 @@ def record_side(name: str, id: str | None) -> PromptRecord:
 
 
 def has_records(name: str) -> bool:
-    """Return whether a side is the folder of a log, or a file with a list of records."""
+    """Return whether a side is a folder, or a JSON file with a list of records."""
     if os.path.isdir(name):
         return True
     content = _read(name) if name.endswith(".json") else None
@@ -333,11 +348,15 @@ def has_records(name: str) -> bool:
 
 
 def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Side:
-    """Return the prompt that an argument of the command names."""
+    """Return the prompt that an argument of ``promptdsl diff`` names.
+
+    Raises :class:`UsageError` for a file or revision that cannot be read, and whatever the code of
+    the prompt raises.
+    """
     if name.startswith(GIT):
         revision, colon, path = name.removeprefix(GIT).partition(":")
         if not revision or not colon or not path:
-            raise UsageError(f"{name} is not git:REVISION:TARGET")
+            raise UsageError(f"{name} is not complete: write git:REVISION:TARGET")
         if not _is_file(path):
             return rendered_at(revision, path, props, arguments)
         repository = Repository()
@@ -350,7 +369,7 @@ def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Side:
         return file_side(path, read, arguments)
     if _is_file(name):
         return file_side(name, _read, arguments)
-    refuse_log_file(name, command="diff", more=" --id A --id B")
+    refuse_log_file(name, command="diff", options=" --id A --id B")
     with rendered_target(name, props, arguments) as rendered:
         return rendered
 
@@ -365,7 +384,10 @@ def is_target(name: str) -> bool:
 
 
 def file_side(path: str, read: Read, arguments: argparse.Namespace) -> Side:
-    """Return the prompt of a snapshot, a payload or a record."""
+    """Return the prompt of a snapshot, a payload or a record that ``read`` returns.
+
+    Raises :class:`UsageError` if there is no such file, or it cannot be read.
+    """
     content = read(path)
     if content is None:
         raise UsageError(f"no such file: {path}")
@@ -375,7 +397,7 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> Side:
 
 
 def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile | PromptRecord:
-    """Return the prompt of a record, or of a payload for the named provider."""
+    """Return the prompt of a record, or of a payload; ``provider`` is the provider of a payload."""
     data = read_json(path, content)
     try:
         if is_record(data):
@@ -386,7 +408,7 @@ def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile 
 
 
 def read_json(path: str, content: bytes) -> object:
-    """Return the data of a JSON file."""
+    """Return the data of a JSON file. Raises :class:`UsageError` if it is not JSON."""
     try:
         data: object = json.loads(content)
         return data
@@ -395,16 +417,16 @@ def read_json(path: str, content: bytes) -> object:
 
 
 def json_of(target: str, id: str | None, *, command: str) -> tuple[object, list[str]]:
-    """Return the JSON data of a file, or the record with an id of a log or of a list of records.
+    """Return the data of a JSON file, or the record with an id in a log or in a list of records.
 
-    The notes say if other records have the id, too. Raises :class:`UsageError` for a file that
-    cannot be read, an unknown and a missing id.
+    A note says if several records have the id. ``command`` is the name of the command, for errors.
+    Raises :class:`UsageError` for a file that cannot be read, an unknown id, and a missing id.
     """
     if os.path.isdir(target):
         entries, notes = log_entries(target)
-        entry, more = entry_of(entries, id, target)
-        return entry.record, [*notes, *more]
-    refuse_log_file(target, command=command, more=" --id ID")
+        entry, further_notes = entry_of(entries, id, target)
+        return entry.record, [*notes, *further_notes]
+    refuse_log_file(target, command=command, options=" --id ID")
     content = _read(target)
     if content is None:
         raise UsageError(f"cannot read {target}: No such file or directory")
@@ -414,13 +436,13 @@ def json_of(target: str, id: str | None, *, command: str) -> tuple[object, list[
         entry, notes = entry_of(listed, id, target)
         return entry.record, notes
     if id is not None:
-        problem = f"{target} is no log and no list of records"
-        raise UsageError(f"{problem}: --id names a record of one")
+        problem = f"{target} is not a log and not a list of records"
+        raise UsageError(f"{problem}: leave out --id")
     return data, []
 
 
 def is_record(data: object) -> bool:
-    """Return whether data is a record, not a payload: its format is a version."""
+    """Return whether data is a record, not a payload: a record has a version as its ``format``."""
     if not isinstance(data, dict):
         return False
     return str(cast("dict[str, object]", data).get("format"))[:1].isdecimal()
@@ -435,23 +457,31 @@ def is_record_text(text: str) -> bool:
 
 
 def snapshot_side(path: str, content: bytes, read: Read) -> PromptFile:
-    """Return the prompt of a snapshot; a snapshot of a model is read with its base."""
+    """Return the prompt of a snapshot; a snapshot of a model is read together with its base.
+
+    Raises :class:`UsageError` if the snapshot is damaged, or its base is missing.
+    """
     try:
         file = parse(content.decode())
         if not is_of_model(content):
             return file
         base = base_of(path, read)
         if base is None:
-            raise UsageError(f"{path}: the snapshot without a model is missing next to it")
+            raise UsageError(
+                f"{path} needs the snapshot without a model, which is missing next to it"
+            )
         return applied(parse(base.decode()), file)
     except SnapshotFormatError as error:
         raise UsageError(f"{path}: {error.what}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{path}: it is not UTF-8 text") from None
+        raise UsageError(f"{path} is not UTF-8 text") from None
 
 
 def base_of(path: str, read: Read) -> bytes | None:
-    """Return the base of a snapshot of a model: its path has no name of a model at the end."""
+    """Return the base of a snapshot of a model: its path is the same without the model's name.
+
+    Returns ``None`` if there is no base.
+    """
     stem = path.removesuffix(SNAPSHOT)
     for match in reversed([*re.finditer(r"\.", stem)]):
         base = read(f"{stem[: match.start()]}{SNAPSHOT}")
@@ -462,7 +492,7 @@ def base_of(path: str, read: Read) -> bytes | None:
 
 
 def is_of_model(content: bytes) -> bool:
-    """Return whether a snapshot is for a model, so that it needs its base."""
+    """Return whether a snapshot is that of a model, and needs its base."""
     return b"\nbase: " in content[3:].partition(b"\n---")[0]
 
 

@@ -1,7 +1,6 @@
 """``promptdsl stubs`` and ``promptdsl eject``: the sections of a library as code.
 
-In this order: annotations and defaults as code, the types of sections for editors and checkers, and
-a copy of a section, to change it in a project.
+In this order: annotations and defaults as code, ``stubs``, and ``eject``.
 """
 
 import argparse
@@ -25,7 +24,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from promptdsl import Library, LibraryError, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
-from promptdsl.cli.libraries import FAILED, SECTION, TAKEN, class_name, loaded_section
+from promptdsl.cli.libraries import FAILED, LIBRARY_ATTRIBUTES, SECTION, class_name, loaded_section
 from promptdsl.cli.output import FileError, UsageError, as_json, write_files
 from promptdsl.cli.target import loaded_target
 
@@ -33,14 +32,17 @@ from promptdsl.cli.target import loaded_target
 
 
 class Imports:
-    """The imports of a generated file; writing an annotation adds the imports that it needs."""
+    """The imports of a generated file. Writing an annotation as code adds the imports it needs.
+
+    ``names`` are the names to import from each module, ``modules`` are modules to import.
+    """
 
     def __init__(self, names: Mapping[str, set[str]]) -> None:
         self.names = {module: {*imported} for module, imported in names.items()}
         self.modules: set[str] = set()
 
     def text(self) -> str:
-        """Return the imports as code: first of the standard library, then the others."""
+        """Return the imports as code: first those of the standard library, then the others."""
         lines = {f"import {module}": module for module in self.modules}
         for module, names in self.names.items():
             lines[f"from {module} import {', '.join(sorted(names))}"] = module
@@ -51,22 +53,22 @@ class Imports:
         return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
 
     def code_of(self, annotation: Any) -> str:  # Any: whatever an author writes as a type
-        """Return an annotation as code; ``Any`` if it cannot be written as code."""
+        """Return an annotation as code; ``Any`` if code cannot express it."""
         origin, args = get_origin(annotation), get_args(annotation)
         if annotation is None or annotation is types.NoneType:
             return "None"
         if origin is Literal:
-            values = ", ".join(self.default_code(value) for value in args)
+            values = ", ".join(self.default_code(literal) for literal in args)
             return f"{self.add('typing', 'Literal')}[{values}]"
         if origin in (Union, types.UnionType):
             return " | ".join(map(self.code_of, args))
         if origin is typing.Annotated:
             return self.code_of(args[0])
         if origin is Callable and args:
-            taken, returned = args
-            inner = "..."  # also for a variable instead of the list
-            if isinstance(taken, list):
-                inner = f"[{', '.join(map(self.code_of, cast('list[object]', taken)))}]"
+            parameters, returned = args
+            inner = "..."  # also for a ParamSpec instead of a list
+            if isinstance(parameters, list):
+                inner = f"[{', '.join(map(self.code_of, cast('list[object]', parameters)))}]"
             name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):
@@ -74,19 +76,19 @@ class Imports:
             return self._class(origin or annotation) + (f"[{inner}]" if inner else "")
         return self.add("typing", "Any")
 
-    def default_code(self, value: object) -> str:
-        """Return a default as code; ``...`` if it cannot be written as code."""
-        if type(value) is str:
-            return code_of_text(value)
-        if type(value) in (types.NoneType, bool, int):
-            return repr(value)
-        if type(value) is float:
-            return repr(value) if value - value == 0 else "..."
-        if type(value) is date:
+    def default_code(self, default: object) -> str:
+        """Return a default as code; ``...`` if code cannot express it."""
+        if type(default) is str:
+            return code_of_text(default)
+        if type(default) in (types.NoneType, bool, int):
+            return repr(default)
+        if type(default) is float:
+            return repr(default) if default - default == 0 else "..."
+        if type(default) is date:
             self.add("datetime", "date")
-            return f"date({value.year}, {value.month}, {value.day})"
-        if type(value) in (list, tuple) and not value:
-            return repr(value)
+            return f"date({default.year}, {default.month}, {default.day})"
+        if type(default) in (list, tuple) and not default:
+            return repr(default)
         return "..."
 
     def _class(self, cls: type) -> str:
@@ -110,7 +112,7 @@ class Imports:
 
 
 def public_module(cls: type) -> str:
-    """Return the module to import a class from: ``pathlib``, not ``pathlib._local``."""
+    """Return the public module that has a class: ``pathlib``, not ``pathlib._local``."""
     public = cls.__module__.partition("._")[0]
     has_it = getattr(sys.modules.get(public), cls.__name__, None) is cls
     return public if has_it else cls.__module__
@@ -128,15 +130,16 @@ def code_of_text(text: str) -> str:
 
 # ``promptdsl stubs``: the types of a library's sections in a file, for editors and checkers.
 
-DESCRIPTION = """\
-Write MODULE.pyi next to a module that only defines a library: the signatures and docstrings of its
-sections. With it, editors complete them, and type checkers check calls. Write it again when a
-section has changed; --check shows whether that is needed."""
+STUBS_DESCRIPTION = """\
+Write MODULE.pyi next to a module that only defines a library. It has the signatures and docstrings
+of the sections, so editors can complete calls, and type checkers can check them. Write it again
+after a change of a section; --check shows whether it is up to date."""
 MARK = "Written by promptdsl stubs"
+"""A text in each file that this command writes."""
 WIDEST = 100
 """The most characters of a line with all parameters of a section."""
 TYPES = {"Literal": Literal, "date": date}
-"""The names in types of front matter, in addition to the built-in names of Python."""
+"""The names that types in front matter may use, in addition to the built-in names of Python."""
 
 
 def add_stubs(add_parser: AddParser) -> None:
@@ -144,18 +147,20 @@ def add_stubs(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "stubs",
-        run=run,
+        run=run_stubs,
         takes="MODULE:NAME",
-        description=DESCRIPTION,
+        description=STUBS_DESCRIPTION,
         failed="the file is not up to date, or the library is wrong",
     )
     parser.add_argument(
         "target",
         metavar="MODULE:NAME",
-        help="a module and the name of the library in it: promptdsl_support.library:support",
+        help="the module and name of a library, such as promptdsl_support.library:support",
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing: exit with 1 if it is not up to date"
+        "--check",
+        action="store_true",
+        help="write nothing; exit with 1 if the file is not up to date",
     )
     parser.add_argument(
         "--force", action="store_true", help="replace a file that this command did not write"
@@ -163,19 +168,22 @@ def add_stubs(add_parser: AddParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the file and its text as JSON")
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command. Raises :class:`FileError` for an old file."""
+def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Write the file; return the line that says so, or JSON, and no notes.
+
+    Raises :class:`FileError` with ``--check`` if the file is not up to date, and
+    :class:`UsageError` for a target that is not a library in a module without other public names.
+    """
     target: str = arguments.target
     location, _, name = target.rpartition(":")
     names = location.split(".")
-    if not all(part.isidentifier() for part in names) or names[-1] == "py":
-        raise UsageError(f"write module:name, such as promptdsl_support.library:support: {target}")
+    if not all(word.isidentifier() for word in names) or names[-1] == "py":
+        problem = f"{target} is not a library"
+        raise UsageError(f"{problem}: write module:name, such as promptdsl_support.library:support")
     with redirect_stdout(sys.stderr), loaded_target(target) as library:
         module = sys.modules[location]
         if not isinstance(library, Library):
-            raise UsageError(
-                f"{target} is not a Library: it is of the type {type(library).__name__}"
-            )
+            raise UsageError(f"{target} is not a Library: its type is {type(library).__name__}")
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
         for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
             for alias in node.names:
@@ -186,7 +194,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         hidden = sorted(_public_names(module, tree) - {name})
         if hidden:
             raise UsageError(
-                f"{location} holds more than the library: {path} would hide {', '.join(hidden)}; "
+                f"{location} has other names, which {path} would hide: {', '.join(hidden)}; "
                 f"move {name} into a module of its own"
             )
         text = stub_text(library, target)
@@ -196,14 +204,17 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         raise FileError(f"{path} is not up to date: write it with promptdsl stubs {target}")
     if not is_current:
         write_files({path: text}, force=arguments.force or (old is not None and MARK in old))
-    done = "is up to date" if is_current else "is written"
+    status = "is up to date" if is_current else "is written"
     if arguments.json:
         return as_json({"file": path, "written": not is_current, "text": text}), []
-    return f"{path} {done}", []
+    return f"{path} {status}", []
 
 
 def _public_names(module: ModuleType, tree: ast.Module) -> set[str]:
-    """Return the public names that a module defines; its imports do not count."""
+    """Return the public names that a module defines, without its imports.
+
+    An import such as ``import a as a`` counts: it exports the name.
+    """
     names = set[str](getattr(module, "__all__", ()))
     for statement in tree.body:
         match statement:
@@ -221,14 +232,14 @@ def _public_names(module: ModuleType, tree: ast.Module) -> set[str]:
 
 
 def stub_text(library: Library, target: str) -> str:
-    """Return the stub of the module of a library: the library, with the types of its sections.
+    """Return the stub of a library's module: the library, with the types of its sections.
 
-    A section is left out if its name is not valid in Python, or is an attribute of each library,
-    such as ``name``. It is called as ``library["billing/refunds"]``.
+    A section is left out if its name is not valid in Python, or is an attribute of every library,
+    such as ``name``. Users write ``library["billing/refunds"]`` for such a section.
     """
     variable = target.rpartition(":")[2]
     imports = Imports({"promptdsl": {"Library", "component"}})
-    names = {name for name in library.sections if name.isidentifier()} - TAKEN
+    names = {name for name in library.sections if name.isidentifier()} - LIBRARY_ATTRIBUTES
     methods = [_method(library[name], library.sections[name], imports) for name in sorted(names)]
     name = class_name(library.name)
     body = "\n".join(methods) or "    pass\n"
@@ -243,7 +254,10 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
     name = info.section.name.partition(":")[2]
     names = TYPES if info.kind == "template" else inspect.unwrap(function).__globals__
     signature = inspect.signature(function).parameters.values()
-    typed = (item.replace(annotation=_evaluated(item.annotation, names)) for item in signature)
+    typed = (
+        parameter.replace(annotation=_evaluated_annotation(parameter.annotation, names))
+        for parameter in signature
+    )
     parameters = [*_parameters(typed, imports)]
     head = f"    def {name}({', '.join(parameters)}) -> object:"
     if len(head) > WIDEST:
@@ -253,47 +267,54 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
     return "\n".join(["    @staticmethod", "    @component", head, *body, ""])
 
 
-def _evaluated(annotation: object, names: Mapping[str, Any]) -> object:
-    """Return an annotation; one that is written as text, as in front matter, is evaluated."""
+def _evaluated_annotation(annotation: object, names: Mapping[str, Any]) -> object:
+    """Return an annotation; evaluate it if it is a text, as in front matter."""
     if not isinstance(annotation, str):
         return annotation
     try:
         return eval(annotation, {**names})
-    except Exception:  # it may use names that only type checkers know
+    except Exception:  # it may use names that only type checkers import
         return Any
 
 
 def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> Iterator[str]:
-    last: object = None
+    last_kind: object = None
     kinds = inspect.Parameter
     empty = inspect.Parameter.empty
     for parameter in parameters:
         kind = parameter.kind
-        if last is kinds.POSITIONAL_ONLY and kind is not last:
+        if last_kind is kinds.POSITIONAL_ONLY and kind is not last_kind:
             yield "/"
-        if kind is kinds.KEYWORD_ONLY and last not in (kind, kinds.VAR_POSITIONAL):
+        if kind is kinds.KEYWORD_ONLY and last_kind not in (kind, kinds.VAR_POSITIONAL):
             yield "*"
-        last = kind
+        last_kind = kind
         text = str(parameter.replace(annotation=empty, default=empty))
         if parameter.annotation is not empty:
             text += f": {imports.code_of(parameter.annotation)}"
         if parameter.default is not empty:
             text += f" = {imports.default_code(parameter.default)}"
         yield text
-    if last is kinds.POSITIONAL_ONLY:
+    if last_kind is kinds.POSITIONAL_ONLY:
         yield "/"
 
 
 def _docstring(doc: str) -> list[str]:
-    """Return the lines of a docstring in a method, also for special characters; or ``...``."""
+    """Return the lines of a method's docstring, with special characters escaped; else ``...``."""
     if not doc:
         return ["        ..."]
     escaped = _QUOTES.sub(lambda match: match[0].replace('"', '\\"'), doc.replace("\\", "\\\\"))
-    escaped = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in escaped)
-    first, *others = escaped.split("\n")
-    if not others:
+    escaped = "".join(
+        character if character.isprintable() or character == "\n" else repr(character)[1:-1]
+        for character in escaped
+    )
+    first, *further_lines = escaped.split("\n")
+    if not further_lines:
         return [f'        """{first}"""']
-    return [f'        """{first}', *(f"        {line}".rstrip() for line in others), '        """']
+    return [
+        f'        """{first}',
+        *(f"        {line}".rstrip() for line in further_lines),
+        '        """',
+    ]
 
 
 _QUOTES = re.compile(r'"{3,}|"+\Z')
@@ -303,8 +324,8 @@ _QUOTES = re.compile(r'"{3,}|"+\Z')
 # ``promptdsl eject``: a copy of a section of a library, to change it in a project.
 
 EJECT_DESCRIPTION = """\
-Copy the source of a section into a file of your project, and show how to use the copy instead of
-the section. A comment in the copy says where it came from."""
+Copy the source of a section into a file of your project, and print code that uses the copy instead
+of the section. A comment in the copy says where it came from."""
 
 USE_TEMPLATE = """\
 from pathlib import Path
@@ -344,19 +365,21 @@ def add_eject(add_parser: AddParser) -> None:
     parser.add_argument(
         "--to",
         metavar="PATH",
-        help="the file, or a folder; by default a file in the current folder",
+        help="the new file, or its folder; by default the current folder",
     )
     parser.add_argument("--force", action="store_true", help="replace an existing file")
-    parser.add_argument("--json", action="store_true", help="print the file and its use as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print the file, and the code that uses it, as JSON"
+    )
 
 
 def run_eject(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command."""
+    """Write the copy; return the code that uses it, or JSON, and the notes."""
     with loaded_section(arguments.target) as (library, name):
         info, function = library.sections[name], library[name]
     options, original = "", inspect.unwrap(function)
     ending = ".md.j2" if info.kind == "template" else ".py"
-    # A component may have another name than its function.
+    # A component may have a different name than its function.
     is_template = info.kind == "template"
     word = name.rpartition("/")[2] if is_template else original.__name__
     if not is_template and not word.isidentifier():
@@ -391,39 +414,42 @@ def run_eject(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _white_space(library: Library) -> str:
-    """Return the white-space settings of a library that differ from the defaults, as arguments."""
+    """Return the white-space settings of a library as arguments, without defaults."""
     if library.templates is None:
         return ""
     settings = library.templates.white_space
-    usual = type(settings)()._asdict()
-    changed = {key: value for key, value in settings._asdict().items() if value != usual[key]}
+    defaults = type(settings)()._asdict()
+    changed = {key: value for key, value in settings._asdict().items() if value != defaults[key]}
     return ", ".join(f"{key}={value}" for key, value in changed.items())
 
 
 def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
-    """Return the copy of a template and of the private files that it includes, by their paths."""
+    """Return the copies of a template and of the files that it includes, by their paths.
+
+    Raises :class:`LibraryError` for a template that includes a file outside of its library.
+    """
     info, folder = library.sections[name], library.templates
     assert folder is not None
     root = os.path.join(os.path.realpath(folder.folder), "")
     files = {path: info.source}
-    waiting = [info.source]
-    while waiting:
-        for tag in _INCLUDE.findall(waiting.pop()):
+    unread_texts = [info.source]
+    while unread_texts:
+        for tag in _INCLUDE.findall(unread_texts.pop()):
             for included in _QUOTED.findall(tag):
                 copy = os.path.join(os.path.dirname(path), included)
                 original = os.path.join(folder.folder, included)
                 if copy in files or not os.path.isfile(original):
                     continue
-                # A name with .. could also lead out of the folder of the copies.
+                # A name with .. could also lead out of the folder of the copy.
                 if ".." in included.split("/") or not os.path.realpath(original).startswith(root):
                     raise LibraryError(
                         f"{info.section.name} includes {included!r}, which is not in its library",
-                        fix="report it to its authors; nothing is copied",
+                        fix="report this to the authors of the library; nothing is copied",
                     )
-                with open(original, encoding="utf-8-sig", newline="") as opened:
-                    files[copy] = opened.read()
-                waiting.append(files[copy])
-    # The library removes this line end, so the text still begins a line.
+                with open(original, encoding="utf-8-sig", newline="") as stream:
+                    files[copy] = stream.read()
+                unread_texts.append(files[copy])
+    # With trim_blocks, the library removes the line end, so the text still begins a line.
     line_end = "\n" if folder.white_space.trim_blocks else ""
     for file, text in files.items():
         opening = _FRONT_MATTER.match(text)
@@ -442,20 +468,24 @@ _FRONT_MATTER = re.compile(r"---[ \t]*(\r\n|\r|\n)")
 
 
 def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
-    """Return a module with the source of a function and the imports that it needs."""
+    """Return a module with the source of a function and the imports that it needs.
+
+    Raises :class:`UsageError` if the source of a single function cannot be read.
+    """
     module = sys.modules[function.__module__]
     try:
         source = inspect.getsource(function)
         (definition,) = ast.parse(source).body
     except (OSError, SyntaxError, ValueError):
-        raise UsageError(f"{function.__qualname__} is not a function of its module") from None
+        problem = f"{function.__qualname__} has no source that can be copied"
+        raise UsageError(f"{problem}: it is not a function of its module") from None
     names = set(_names_in(definition)) - {function.__name__}
     head = [f'"""From {info.section}"""', "", _imports(module, names), ""]
     return "\n".join([*head, source.rstrip("\n"), ""])
 
 
 def _names_in(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that code reads, also in annotations that are written as text."""
+    """Yield the names that code uses, also in annotations that are texts."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
@@ -469,10 +499,10 @@ def _names_in(tree: ast.AST) -> Iterator[str]:
 
 
 def _imports(module: ModuleType, names: set[str]) -> str:
-    """Return imports of names, written as in a module.
+    """Return the imports of names that a module uses.
 
-    Names that the module defines, or imports under a condition, are imported from the module.
-    Names that only type checkers import are left out.
+    They are those of the module. Names that the module defines, or imports under a condition, are
+    imported from the module. Names that only type checkers import are left out.
     """
     with tokenize.open(str(module.__file__)) as file:
         tree = ast.parse(file.read())

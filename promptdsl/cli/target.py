@@ -1,7 +1,7 @@
-"""The object that TARGET names, and the calls of it.
+"""The object that a TARGET names, and its calls with arguments.
 
-Loading it from a file, a module or a library comes first; then its arguments, of ``-p`` and of
-``--inputs``.
+In this order: loading the object from a file, a module or a library, and its calls with the
+arguments of ``-p`` and of ``--inputs``.
 """
 
 import argparse
@@ -24,28 +24,28 @@ from promptdsl import Library, Node, OptionError, Prompt, Timeline
 from promptdsl.batch import NamedInputs, inputs_of_name, named_inputs
 from promptdsl.cli.commands import Arguments, call_function, typed_arguments
 from promptdsl.cli.libraries import loaded_library, loaded_section, section_prompt
-from promptdsl.cli.output import UsageError, near
+from promptdsl.cli.output import UsageError, suggestion
 from promptdsl.comparing import visible
 
 # Loading the object that TARGET names: in a file or in a module, or a section of a library.
 
 PYTHON = (".py", ".pyw")
-"""The ends of the names of files that are run."""
+"""The endings of the names of files that a command may run."""
 USAGE = "TARGET is file.py:name or module:name"
 
 
 class _LoadedFile(ModuleType):
-    """The module of a file; it is removed from ``sys.modules`` after the command."""
+    """The module of a file; ``_paths_kept`` removes it from ``sys.modules``."""
 
 
 @contextmanager
 def loaded_target(target: str) -> Generator[object]:
-    """Give the object that TARGET names; imports work as when its file or module is run.
+    """Yield the object that TARGET names; imports work as when Python runs its file or module.
 
-    The only prompt of a file or module, a timeline or a function, needs no name. Without such a
-    prompt, its only turn or section needs no name. ``support:refunds`` is a section of an installed
-    library, if no module has the name of the library. Raises :class:`UsageError` for a missing
-    file, module or name, and whatever the code raises.
+    If a file or module has only one timeline or function, the target needs no name. The same is
+    true for its only component, if it has neither of them. ``support:refunds`` is a section of an
+    installed library, if no module has the name of the library. Raises :class:`UsageError` for a
+    missing file, module or name, and whatever the code raises.
     """
     location, name = split_target(target)
     with _paths_kept():
@@ -53,34 +53,34 @@ def loaded_target(target: str) -> Generator[object]:
             with loaded_section(target) as (library, section):
                 yield section_prompt(library, section)
             return
-        yield _value(loaded_module(location), name, location)
+        yield _object_named(loaded_module(location), name, location)
 
 
 @contextmanager
 def loaded_targets(target: str) -> Generator[dict[str, object]]:
-    """Give all objects that TARGET names, by the target of each.
+    """Yield all objects that TARGET names, each by its complete target.
 
-    A file or module without a name has all its prompts: timelines, other components if there is no
-    timeline, and functions that return a prompt. A library has all its sections. Raises what
-    :func:`loaded_target` raises.
+    A target without a name means all prompts of a file or module. These are its timelines, and the
+    functions that are annotated to return a prompt; without them, all other components. Of a
+    library, it means all sections. Raises what :func:`loaded_target` raises.
     """
     location, name = split_target(target)
     with _paths_kept():
         if name:
-            with loaded_target(target) as loaded:
-                yield {target: loaded}
+            with loaded_target(target) as loaded_object:
+                yield {target: loaded_object}
         elif _is_library(location):
             with loaded_library(location) as library:
                 names = [*library.sections]
                 yield {f"{location}:{name}": section_prompt(library, name) for name in names}
         else:
             module = loaded_module(location)
-            prompts = _prompts_in(module) or {"": _value(module, "", location)}
+            prompts = _prompts_in(module) or {"": _object_named(module, "", location)}
             yield {f"{location}:{name}".rstrip(":"): value for name, value in prompts.items()}
 
 
 def split_target(target: str) -> tuple[str, str]:
-    """Return the file, module or library of a target, and the name in it, which may be empty."""
+    """Return the file, module or library of a target, and the name in it; ``""`` without a name."""
     location, colon, name = target.rpartition(":")
     if not colon or (len(location) == 1 and not name.isidentifier()):  # a drive, as in C:\a.py
         return target, ""
@@ -89,7 +89,7 @@ def split_target(target: str) -> tuple[str, str]:
 
 @contextmanager
 def _paths_kept() -> Generator[None]:
-    """Remove what loading a target adds to the paths and modules of the interpreter."""
+    """Restore ``sys.path`` at the end, and remove the modules of loaded files."""
     paths = list(sys.path)
     try:
         yield
@@ -100,9 +100,10 @@ def _paths_kept() -> Generator[None]:
 
 
 def loaded_module(location: str) -> ModuleType:
-    """Return the module of a file or of a name; a file that is loaded already is not run again.
+    """Return the module of a file or of a name; a file that is already loaded is not run again.
 
-    Call it where a target is loaded: the module of a file is removed at its end.
+    Call it inside ``loaded_target``, which removes the modules of files at its end. Raises
+    :class:`UsageError` for a missing file or module, and whatever its code raises.
     """
     return _load_file(location) if _is_file(location) else _import_module(location)
 
@@ -111,21 +112,25 @@ def _is_file(location: str) -> bool:
     return location.endswith(".py") or "/" in location or os.sep in location
 
 
-def _value(module: ModuleType, name: str, location: str) -> object:
-    """Return the value of a name in a module; without a name, its only prompt or function."""
+def _object_named(module: ModuleType, name: str, location: str) -> object:
+    """Return the object of a name in a module; without a name, its only prompt or function.
+
+    Raises :class:`UsageError` for an unknown name, and if there is more than one such prompt.
+    """
     values = vars(module)
     if name in values:
         return values[name]
-    known = sorted(key for key, value in values.items() if _is_prompt(key, value, module))
+    prompt_names = sorted(key for key, value in values.items() if _is_prompt(key, value, module))
     if name:
-        called, bracket, _ = name.partition("(")
-        if bracket and called in known:
-            raise UsageError(f"{name} is a call: write {called}, and its arguments as -p KEY=VALUE")
-        raise UsageError(f"{location} has no name {name!r}{near(name, known)}")
-    prompts = _unnamed_prompts([values[key] for key in known])
+        function_name, bracket, _ = name.partition("(")
+        if bracket and function_name in prompt_names:
+            problem = f"{name} is a call"
+            raise UsageError(f"{problem}: write {function_name}, and arguments as -p KEY=VALUE")
+        raise UsageError(f"{location} has no name {name!r}{suggestion(name, prompt_names)}")
+    prompts = _unnamed_prompts([values[key] for key in prompt_names])
     if len(prompts) != 1:
-        names = ", ".join(known) or "none that is a prompt or a function"
-        raise UsageError(f"{USAGE}: name one; in {location} there is {names}")
+        names = ", ".join(prompt_names) or "no prompt and no function"
+        raise UsageError(f"{USAGE}; {location} has {names}")
     return prompts[0]
 
 
@@ -134,9 +139,11 @@ def _prompts_in(module: ModuleType) -> dict[str, object]:
     prompts = {
         name: value for name, value in vars(module).items() if _is_prompt(name, value, module)
     }
-    written = [value for value in prompts.values() if not callable(value) or _returns_prompt(value)]
-    wanted = [*map(id, _unnamed_prompts(written))]
-    return {name: value for name, value in prompts.items() if id(value) in wanted}
+    candidates = [
+        value for value in prompts.values() if not callable(value) or _returns_prompt(value)
+    ]
+    prompt_ids = [*map(id, _unnamed_prompts(candidates))]
+    return {name: value for name, value in prompts.items() if id(value) in prompt_ids}
 
 
 def _returns_prompt(function: Callable[..., object]) -> bool:
@@ -147,9 +154,10 @@ def _returns_prompt(function: Callable[..., object]) -> bool:
 
 
 def _unnamed_prompts(values: Sequence[object]) -> list[object]:
-    """Return what a target without a name may mean: timelines and functions, else all values.
+    """Return the prompts that a target without a name may mean.
 
-    A turn or a section next to a timeline is a part of it, and a component writes such parts.
+    These are the timelines and functions; without them, all values. Next to a timeline, a turn or a
+    section is probably a part of it, and a component writes such a part.
     """
     distinct = list({id(value): value for value in values}.values())
     prompts: list[object] = [
@@ -159,7 +167,7 @@ def _unnamed_prompts(values: Sequence[object]) -> list[object]:
 
 
 def _is_library(name: str) -> bool:
-    """Return whether a name belongs to an installed library, and to no file or module."""
+    """Return whether a name is that of an installed library, and not of a file or module."""
     if _is_file(name) or all(library.name != name for library in Library.installed()):
         return False
     paths: Sequence[str] | None = [os.getcwd(), *sys.path]
@@ -172,20 +180,24 @@ def _is_library(name: str) -> bool:
 
 
 def _load_file(path: str) -> ModuleType:
-    """Run a file as a module with its name; imports look into its folder first."""
+    """Run a file as a module with its name, and return the module; its folder is first in sys.path.
+
+    A file that is already loaded is not run again. Raises :class:`UsageError` for a missing file,
+    and for a file that is not Python.
+    """
     if not os.path.isfile(path):
         folder, name = os.path.split(path)
         try:
             files = [file for file in os.listdir(folder or ".") if file.endswith(".py")]
         except OSError:
             files = []
-        raise UsageError(f"no such file: {path}{near(name, files)}")
+        raise UsageError(f"no such file: {path}{suggestion(name, files)}")
     _refuse_other_file(path)
     full = os.path.abspath(path)
-    for loaded in sys.modules.values():
-        if type(loaded) is _LoadedFile and loaded.__file__ == full:
-            return loaded
-    # If another module has this name, an underscore is added.
+    for loaded_file in sys.modules.values():
+        if type(loaded_file) is _LoadedFile and loaded_file.__file__ == full:
+            return loaded_file
+    # If another module has this name, add an underscore.
     name = os.path.splitext(os.path.basename(full))[0]
     while name in sys.modules or _is_installed(name, full):
         name += "_"
@@ -198,25 +210,25 @@ def _load_file(path: str) -> ModuleType:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     sys.path.insert(0, os.path.dirname(full))
     sys.modules[name] = module
-    # It is compiled here, so that errors show the path as written, and no cache file is made.
+    # The source is compiled here: so errors show the path as typed, and no cache file is written.
     exec(loader.source_to_code(source, path), module.__dict__)
     return module
 
 
 def _refuse_other_file(path: str) -> None:
-    """Raise :class:`UsageError` for a file that is no Python file: its content is never run."""
+    """Raise :class:`UsageError` for a file that is not Python: it must never be run."""
     if path.endswith(PYTHON):
         return
     from promptdsl.cli.logs import described_file
 
-    problem = f"{path} is no Python file"
+    problem = f"{path} is not a Python file"
     if kind := described_file(path):
         problem += f", but {kind}"
     raise UsageError(f"{problem}\n  {USAGE}")
 
 
 def _is_installed(name: str, full: str) -> bool:
-    """Return whether an importable module other than the file itself has this name."""
+    """Return whether this is the name of an importable module other than the file ``full``."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):
@@ -227,7 +239,10 @@ def _is_installed(name: str, full: str) -> bool:
 
 
 def _import_module(name: str) -> ModuleType:
-    """Import a module from the current folder, or an installed module."""
+    """Return a module of the current folder, or an installed module, after importing it.
+
+    Raises :class:`UsageError` for a name that is not valid, and for a missing module.
+    """
     if "." in name and os.path.isfile(name):
         _refuse_other_file(name)
     if not all(part.isidentifier() for part in name.split(".")):
@@ -238,11 +253,11 @@ def _import_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if not f"{name}.".startswith(f"{error.name}."):
             raise
-        raise UsageError(f"no module named {error.name!r}, here or installed") from None
+        raise UsageError(f"no module {error.name!r} is in this folder or installed") from None
 
 
 def _is_prompt(name: str, value: object, module: ModuleType) -> bool:
-    """Return whether a value may be a target: a component, or a function of the module itself."""
+    """Return whether a value may be a target: a component, or a function the module defines."""
     if name.startswith("_") or isinstance(value, type):
         return False
     if callable(value):
@@ -251,46 +266,47 @@ def _is_prompt(name: str, value: object, module: ModuleType) -> bool:
     return type(value).__module__.startswith("promptdsl.") and not is_imported
 
 
-# The calls of a TARGET: its function with the arguments of ``-p`` and of ``--inputs``.
+# The calls of a TARGET: its function, with the arguments of ``-p`` and of ``--inputs``.
 
 INPUTS_USAGE = "--inputs is file.py:name or module:name"
 
 
 def add_inputs(add_argument: Callable[..., object]) -> None:
-    """Add the options ``--inputs`` and ``--input`` to a parser or to a group of a parser."""
+    """Add the options ``--inputs`` and ``--input`` to a parser or to a group of options."""
     add_argument(
         "--inputs",
         metavar="TARGET",
-        help="named arguments of the function, in code: file.py:name",
+        help="arguments of the function, defined in code: file.py:name",
     )
-    add_argument("--input", metavar="NAME", help="the name of those to use")
+    add_argument("--input", metavar="NAME", help="which of the --inputs to use")
 
 
 @attrs.frozen
 class TargetCall:
-    """A call of the function that a TARGET names; of a prompt without a function, the prompt.
+    """A call of the function that a TARGET names, or the prompt if TARGET names a prompt.
 
-    ``props`` are the arguments of ``-p`` and ``--props``; ``inputs`` has them, too.
+    ``props`` are the arguments of ``-p`` and ``--props``. ``inputs`` are those of ``--inputs``, in
+    which ``props`` have replaced the arguments of the same names.
     """
 
     target: str
-    loaded: Any  # Any: a function or a prompt
+    loaded_object: Any  # Any: a function or a prompt
     props: Arguments
     inputs: NamedInputs | None = None
 
     @property
     def arguments(self) -> Mapping[str, object]:
-        """The arguments as a record has them: JSON data."""
+        """The arguments as JSON data, for a record."""
         return self.props if self.inputs is None else self.inputs.data
 
     def prompt(self) -> Node | Prompt:
         """Return the prompt, or raise whatever its code raises."""
         if self.inputs is not None:
-            prompt: Any = self.inputs.prompt_of(self.loaded, name=self.target)
-        elif callable(self.loaded):
-            prompt = call_function(self.loaded, self.props, self.target)
+            prompt: Any = self.inputs.prompt_of(self.loaded_object, name=self.target)
+        elif callable(self.loaded_object):
+            prompt = call_function(self.loaded_object, self.props, self.target)
         else:
-            prompt = self.loaded
+            prompt = self.loaded_object
         return prompt  # type: ignore[no-any-return]
 
 
@@ -298,31 +314,37 @@ class TargetCall:
 def target_calls(
     target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Generator[list[TargetCall]]:
-    """Give the calls of a TARGET: one for each of the ``--inputs``, or the one with ``props``.
+    """Yield the calls of a TARGET: one for each of the ``--inputs``, else one with ``props``.
 
     Output of the code goes to standard error. Raises :class:`UsageError` for a class, for arguments
-    of what is no function and for an unknown ``--input``; and what the code of the inputs raises.
+    of a prompt that is not a function, and for an unknown ``--input``. Also raises whatever the
+    code raises.
     """
-    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
-        yield calls_of(loaded, target, props, arguments)
+    with redirect_stdout(sys.stderr), loaded_target(target) as loaded_object:
+        yield calls_of(loaded_object, target, props, arguments)
 
 
 def calls_of(
-    loaded: object, target: str, props: Arguments, arguments: argparse.Namespace
+    loaded_object: object, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> list[TargetCall]:
-    """Return the calls of what a TARGET is, and raise what :func:`target_calls` raises."""
-    if isinstance(loaded, type):
+    """Return the calls of the object of a TARGET. Raises what :func:`target_calls` raises."""
+    if isinstance(loaded_object, type):
         raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
-    if not callable(loaded) and (props or arguments.inputs):
-        raise UsageError(f"{target} is not a function: it takes no parameters")
+    if not callable(loaded_object) and (props or arguments.inputs):
+        raise UsageError(f"{target} is not a function: it takes no arguments")
     if arguments.inputs is None:
         _refuse_input(arguments)
-        return [TargetCall(target, loaded, props)]
-    assert callable(loaded)
-    more = typed_arguments(loaded, props, target)
+        return [TargetCall(target, loaded_object, props)]
+    assert callable(loaded_object)
+    typed_props = typed_arguments(loaded_object, props, target)
     return [
-        TargetCall(target, loaded, props, attrs.evolve(case, arguments={**case.arguments, **more}))
-        for case in _chosen(loaded_inputs(arguments.inputs), arguments)
+        TargetCall(
+            target,
+            loaded_object,
+            props,
+            attrs.evolve(inputs, arguments={**inputs.arguments, **typed_props}),
+        )
+        for inputs in _chosen_inputs(loaded_inputs(arguments.inputs), arguments)
     ]
 
 
@@ -330,32 +352,34 @@ def calls_of(
 def target_call(
     target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Generator[TargetCall]:
-    """Give the call of a TARGET; of several ``--inputs``, ``--input`` has to name one."""
+    """Yield the call of a TARGET. Raises :class:`UsageError` if ``--input`` must choose inputs."""
     with target_calls(target, props, arguments) as calls:
         if len(calls) != 1:
             names = ", ".join(
                 visible(call.inputs.name, one_line=True) for call in calls if call.inputs
             )
-            raise UsageError(f"{arguments.inputs} has several inputs: write --input NAME: {names}")
+            problem = f"{arguments.inputs} has several inputs"
+            raise UsageError(f"{problem}: choose one with --input NAME: {names}")
         yield calls[0]
 
 
 def refuse_inputs(arguments: argparse.Namespace, target: str) -> None:
-    """Raise :class:`UsageError` if ``--inputs`` are to be the arguments of a file or a log."""
+    """Raise :class:`UsageError` for ``--inputs`` or ``--input`` if the target is not code."""
     if arguments.inputs is not None:
-        raise UsageError(f"--inputs are arguments of a function, and {target} is none")
+        raise UsageError(f"--inputs are arguments of a function: {target} is not a function")
     _refuse_input(arguments)
 
 
 def _refuse_input(arguments: argparse.Namespace) -> None:
     if arguments.input is not None:
-        raise UsageError("--input names one of the --inputs: write --inputs TARGET, too")
+        raise UsageError("--input chooses one of the --inputs: write --inputs TARGET, too")
 
 
 def loaded_inputs(target: str) -> tuple[NamedInputs, ...]:
-    """Return the inputs that a function or a mapping in a file or module has.
+    """Return the inputs of a mapping or a function in a file or module.
 
-    Call it where a TARGET is loaded: a file that both name is run once.
+    Call it inside ``loaded_target``: then a file with both the target and its inputs is run once.
+    Raises :class:`UsageError` for a missing file or name, and whatever the code raises.
     """
     location, colon, name = target.rpartition(":")
     if not colon or not name.isidentifier():
@@ -363,15 +387,15 @@ def loaded_inputs(target: str) -> tuple[NamedInputs, ...]:
     module = loaded_module(location)
     values = vars(module)
     if name not in values:
-        known = [key for key, value in values.items() if _may_be_inputs(key, value, module)]
+        candidates = [key for key, value in values.items() if _may_be_inputs(key, value, module)]
         problem = f"{location} has no name {name!r}" if name else INPUTS_USAGE
-        raise UsageError(f"{problem}{near(name, known)}")
+        raise UsageError(f"{problem}{suggestion(name, candidates)}")
     at = _line_of_name(module, name)
     return named_inputs(values[name], name=f"the inputs {target}", at=at)
 
 
 def _may_be_inputs(name: str, value: object, module: ModuleType) -> bool:
-    """Return whether a value of a module may be inputs: a mapping, or a function of its own."""
+    """Return whether a value of a module may be inputs: a mapping, or a function it defines."""
     if name.startswith("_"):
         return False
     if isinstance(value, FunctionType):
@@ -380,24 +404,24 @@ def _may_be_inputs(name: str, value: object, module: ModuleType) -> bool:
 
 
 def _line_of_name(module: ModuleType, name: str) -> str:
-    """Return the last line that gives a module a name, ``file:line``; without one, the first."""
+    """Return the last line that binds a name in a module, as ``file:line``; else its first line."""
     file = getattr(module, "__file__", None) or module.__name__
     tree = ast.parse("".join(linecache.getlines(file)))
-    lines = [node.lineno for node in ast.walk(tree) if _gives(node, name)]
+    lines = [node.lineno for node in ast.walk(tree) if _binds(node, name)]
     return f"{file}:{max(lines, default=1)}"
 
 
-def _gives(node: ast.AST, name: str) -> TypeGuard[ast.Name | ast.alias]:
-    """Return whether a part of a module gives a name: to a value, or to what it imports."""
+def _binds(node: ast.AST, name: str) -> TypeGuard[ast.Name | ast.alias]:
+    """Return whether a node of code binds a name: in an assignment or an import."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         return node.id == name
     return isinstance(node, ast.alias) and (node.asname or node.name) == name
 
 
-def _chosen(
+def _chosen_inputs(
     cases: tuple[NamedInputs, ...], arguments: argparse.Namespace
 ) -> tuple[NamedInputs, ...]:
-    """Return the inputs that ``--input`` names; without it, all."""
+    """Return the inputs that ``--input`` names; without this option, all."""
     if arguments.input is None:
         return cases
     try:

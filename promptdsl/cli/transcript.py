@@ -1,6 +1,6 @@
-"""``promptdsl transcript``: shows, checks, repairs and converts recorded conversations.
+"""``promptdsl transcript``: it shows, checks, repairs and converts recorded conversations.
 
-The text of turns and entries comes first; then the command.
+In this order: the turns and entries of a transcript as text, and the commands.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
-from promptdsl.cli.convert import PROVIDER_FORMATS, recorded
+from promptdsl.cli.convert import PROVIDER_FORMATS, recorded_conversation
 from promptdsl.cli.logs import described_content, file_of, is_database, names_in
 from promptdsl.cli.options import PROVIDERS, checked_provider
 from promptdsl.cli.output import (
@@ -40,15 +40,19 @@ from promptdsl.comparing import terminal_width, visible
 
 # The turns and entries of a transcript as text, by days.
 
-MOST = 3
-"""The most rows of a text on a terminal, without ``--full``."""
-LEAST = 20
-"""The least columns of a text next to its number, time and role."""
+MAXIMUM_ROWS = 3
+"""The maximum number of rows of a text on a terminal, without ``--full``."""
+MINIMUM_COLUMNS = 20
+"""The minimum width of a text next to its number, time and role; else it is written below them."""
 INDENT = "  "
 
 
 class ShownEntry(NamedTuple):
-    """An entry of a transcript: ``at`` is its time in UTC, ``texts`` are those of its blocks."""
+    """An entry of a transcript, as it is shown.
+
+    ``at`` is its time in UTC, ``texts`` are the texts of its blocks. ``is_removed``: a later entry
+    removed or replaced it.
+    """
 
     number: int
     at: str
@@ -60,79 +64,86 @@ class ShownEntry(NamedTuple):
 def entry_lines(
     entries: Iterable[ShownEntry], *, width: int | None, is_full: bool
 ) -> Iterator[str]:
-    """Yield the rows of entries, below a line with their day.
+    """Yield the rows of entries; a line with the day comes before the entries of this day.
 
-    Rows fit ``width`` columns, and a text has at most three; without ``width`` nothing is cut. With
-    ``is_full`` a text is complete, and has its own lines.
+    Rows fit the ``width`` of a terminal, and a text has at most ``MAXIMUM_ROWS`` of them. Without
+    ``width``, nothing is cut, and a text is one row. With ``is_full``, a text is complete, with its
+    own lines.
     """
-    before = ""
+    last_day = ""
     for entry in entries:
         day, _, time = entry.at.partition(" ")
-        if day and day != before:
+        if day and day != last_day:
             yield f"{day} (UTC)"
-        before = day or before
+        last_day = day or last_day
         start = f"{'-' if entry.is_removed else ' '}{entry.number:>4}  {time:8}  {entry.role:9}  "
-        room = None if width is None else width - len(start)
-        if width is not None and width < len(start) + LEAST:
-            # Its texts are below it.
+        columns = None if width is None else width - len(start)
+        if width is not None and width < len(start) + MINIMUM_COLUMNS:
+            # The terminal is narrow: the texts come below the number, time and role.
             yield from wrap(" ".join(start.split()), width)
-            start, room = INDENT, width - len(INDENT)
+            start, columns = INDENT, width - len(INDENT)
         for text in entry.texts or [""]:
-            for row in _text_rows(text, room, is_full=is_full):
+            for row in _text_rows(text, columns, is_full=is_full):
                 yield f"{start}{row}".rstrip()
                 start = " " * len(start)
 
 
 def shown_time(at: str | None) -> str:
-    """Return a time in UTC, in seconds; empty if it is not a time."""
+    """Return a time in UTC, to the second; ``""`` if it is not a time."""
     try:
         return f"{datetime.fromisoformat(at or '').astimezone(UTC):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError):
         return ""
 
 
-def _text_rows(text: str, room: int | None, *, is_full: bool) -> list[str]:
-    """Return the rows of a text: of its lines if it is shown in full, else of it as one line."""
+def _text_rows(text: str, columns: int | None, *, is_full: bool) -> list[str]:
+    """Return the rows of a text: with ``is_full`` those of its lines, else those of one line."""
     lines = dedent(text).split("\n") if is_full else [" ".join(text.split())]
     lines = [visible(line, one_line=True) for line in lines]
-    if room is None:
+    if columns is None:
         return lines
     rows: list[str] = []
     for line in lines:
-        rows += wrap(line, _characters(line, room)) or [""]
-    if is_full or len(rows) <= MOST:
+        rows += wrap(line, _characters(line, columns)) or [""]
+    if is_full or len(rows) <= MAXIMUM_ROWS:
         return rows
-    last = rows[MOST - 1]
-    return [*rows[: MOST - 1], f"{last[: _characters(last, room) - 1]}…"]
+    last = rows[MAXIMUM_ROWS - 1]
+    return [*rows[: MAXIMUM_ROWS - 1], f"{last[: _characters(last, columns) - 1]}…"]
 
 
-def _characters(text: str, room: int) -> int:
-    """Return how many characters of a text fit a number of columns."""
+def _characters(text: str, columns: int) -> int:
+    """Return how many characters of a text surely fit a number of columns."""
     is_wide = any(east_asian_width(character) in "WF" for character in text)
-    return room // 2 if is_wide else room
+    return columns // 2 if is_wide else columns
 
 
-# ``promptdsl transcript``: shows, checks, repairs and converts recorded conversations.
+# ``promptdsl transcript``: its commands, which show, check, repair and convert transcripts.
 
 TRANSCRIPT, FIRST_LINE, EACH_LINE = "transcript", b'"promptdsl.transcript"', b',"sum":"'
-"""The name of the format of a transcript, a text in its first line, and a text in each line."""
+"""The name of the format of transcripts, a text in their first line, and one in each other line."""
 INPUTS = {
-    "FILE": "a file, or DATABASE:KEY",
-    "STORE": "a folder, or a database of SQLite",
-    "INPUT": "a conversation",
+    "FILE": "the file of a transcript, or DATABASE:KEY for a transcript in a database",
+    "STORE": "a folder, or a SQLite database",
+    "INPUT": "the file of a conversation",
 }
+"""The help of the argument of a command, by its placeholder."""
 
 
 def add_transcript(add_parser: AddParser) -> None:
-    """Add the command and its own commands; their docstrings are their help."""
+    """Add the command and its own commands; the docstring of each function is the help."""
     usage, summary = "promptdsl transcript COMMAND ... [options]", COMMANDS["transcript"][1]
     parser = add_parser("transcript", usage=usage, help=summary, allow_abbrev=False)
     kinds = parser.add_subparsers(
         dest="kind", metavar="COMMAND", title="commands", prog="promptdsl transcript", required=True
     )
-    commands = {_show: "FILE", _check: "FILE ...", _repair: "FILE OUT", _vacuum: "FILE OUT"}
-    for run, takes in {**commands, _list: "STORE", _convert: "INPUT [OUT]"}.items():
-        name, description = run.__name__[1:], run.__doc__ or "."
+    commands = {
+        run_show: "FILE",
+        run_check: "FILE ...",
+        run_repair: "FILE OUT",
+        run_vacuum: "FILE OUT",
+    }
+    for run, takes in {**commands, run_list: "STORE", run_convert: "INPUT [OUT]"}.items():
+        name, description = run.__name__.removeprefix("run_"), run.__doc__ or "."
         command = add_command(
             kinds.add_parser,
             f"transcript {name}",
@@ -143,35 +154,38 @@ def add_transcript(add_parser: AddParser) -> None:
             failed="the content of a file is wrong",
         )
         add, (metavar, _, out) = command.add_argument, takes.partition(" ")
-        several = "+" if out == "..." else None
-        add("target", metavar=metavar, nargs=several, help=INPUTS[metavar])
+        nargs = "+" if out == "..." else None
+        add("target", metavar=metavar, nargs=nargs, help=INPUTS[metavar])
         if "OUT" in out:
             optional = "?" if "[" in out else None
             add("out", metavar="OUT", nargs=optional, help="a new file")
-        if run is _show:
+        if run is run_show:
             add(
                 "--all",
                 action="store_true",
-                help="show all entries; those that are not current begin with -",
+                help="show all entries; an entry that is not current any more begins with -",
             )
-            usage = "show complete texts, with their own lines"
+            usage = "show complete texts, with their lines"
             add("--full", action="store_true", help=usage)
-        if run in (_show, _list):
+        if run in (run_show, run_list):
             add("--json", action="store_true", help="print the same as JSON")
-        if run is _convert:
+        if run is run_convert:
             formats = {"--from": (TRANSCRIPT, *PROVIDER_FORMATS), "--to": (TRANSCRIPT, *PROVIDERS)}
             for option, names in formats.items():
                 # Servers are not listed: there are many.
                 usage = f"{', '.join(names)}, or a server"
                 add(option, required=True, metavar="FORMAT", help=usage)
-            repair = (
-                "calls without results are an error, get a result 'interrupted', or are left out"
-            )
+            repair = "a call without a result is an error, gets the result 'interrupted', or is "
+            repair += "left out"
             add("--repair", choices=("error", "fill", "prune"), default="error", help=repair)
 
 
-def _opened(name: str, *, salvage: bool = False) -> Transcript:
-    """Return a transcript after reading all its entries."""
+def _open_transcript(name: str, *, salvage: bool = False) -> Transcript:
+    """Return a transcript after reading all its entries.
+
+    Raises :class:`UsageError` for a name that is not a transcript, :class:`FileError` for a damaged
+    file; with ``salvage``, undamaged entries are read, and ``repairs`` says what was lost.
+    """
     _refuse_store(name)
     with file_of(name) as path:
         try:
@@ -184,21 +198,25 @@ def _opened(name: str, *, salvage: bool = False) -> Transcript:
 
 
 def _refuse_store(name: str) -> None:
-    """Raise :class:`UsageError` for a folder or a database without the key of a transcript."""
+    """Raise :class:`UsageError` for a folder, and for a database without a key."""
     if os.path.isdir(name):
-        raise UsageError(f"{name} is a folder: promptdsl transcript list {name} lists it")
+        problem = f"{name} is a folder"
+        raise UsageError(f"{problem}: promptdsl transcript list {name} lists its transcripts")
     if is_database(name):
         try:
             names = [*map(_one_line, names_in(name))]
         except FileError:
-            raise FileError(f"{name} is a database of SQLite without transcripts") from None
-        problem = f"{name} is a database: name one of its transcripts, {name}:KEY"
-        example = f", such as {names[0]}" if names else "; it has none"
+            raise FileError(f"{name} is a SQLite database without transcripts") from None
+        problem = f"{name} is a database: write {name}:KEY for a transcript in it"
+        example = f", such as {names[0]}" if names else "; it has no transcripts"
         raise UsageError(f"{problem}{example}\n  promptdsl transcript list {name} lists them")
 
 
 def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
-    """Return the error of this command for the error of a file."""
+    """Return the error of this command for an error of ``Transcript``.
+
+    ``path`` is the file, and ``name`` is what the user wrote.
+    """
     if isinstance(error.__cause__, OSError):
         folder, _, key = name.partition(":")
         if key and os.path.isdir(folder):
@@ -210,15 +228,16 @@ def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
         if not _begins_as_transcript(path) or kind.startswith("a file of a log"):
             if kind:
                 return FileError(f"{name} is not a transcript, but {kind}")
-            fix = "give a file that Transcript.open() or save() wrote, or database:KEY"
+            fix = "name a file that Transcript.open() or save() wrote, or DATABASE:KEY"
             return FileError(f"{name} is not a transcript\n  {fix}")
         fix = f"promptdsl transcript repair {name} OUT keeps the undamaged entries"
     return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 
 
-def _written(out: str, write: Callable[[str], None]) -> str:
+def _write_new(out: str, write: Callable[[str], None]) -> str:
+    """Write a new file and return its path. Raises :class:`UsageError` if the file exists."""
     if os.path.lexists(out):
-        raise UsageError(f"there is a file {out}: name a new one")
+        raise UsageError(f"the file {out} already exists: name a new file")
     try:
         write(out)
     except TranscriptError as error:
@@ -240,16 +259,18 @@ def _size(path: str, transcript: Transcript) -> int:
 
 def _notes_on(path: str, transcript: Transcript) -> list[str]:
     opaque = [entry for entry in transcript.entries if entry.opaque]
-    unknown = [f"read-only: entry {e.number} has the unknown type {e.type!r}" for e in opaque]
+    unknown = [
+        f"read-only: entry {entry.number} has the unknown type {entry.type!r}" for entry in opaque
+    ]
     return [f"{path}: {note}" for note in (*transcript.repairs, *unknown)]
 
 
-def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Show what is in a transcript now, by days in UTC: numbers, times, roles, texts, tags, tokens.
+def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Show the current turns of a transcript, its metadata, and its token counts. Times are in UTC.
 
-    On a terminal a text has at most three lines, without --full.
+    On a terminal, a text has at most three lines, without --full.
     """
-    transcript = _opened(arguments.target)
+    transcript = _open_transcript(arguments.target)
     current = {turn.entry.number for turn in transcript.turns}
     data = fields(transcript, "metadata", "usage")
     if arguments.all:
@@ -258,7 +279,7 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     else:
         rows = [(turn.number, turn.entry, turn.message) for turn in transcript.turns]
         data["turns"] = [_turn_data(*row) for row in rows]
-    shown: list[ShownEntry] = []
+    shown_entries: list[ShownEntry] = []
     for number, entry, message in rows:
         content = entry.data if entry.opaque else entry.data.get("note", entry.data)
         role, texts = entry.type, [as_json(content)]
@@ -268,8 +289,8 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             if entry.type == "message" or (entry.type != "summary" and not arguments.all):
                 role = message.role
         is_removed = is_content and entry.number not in current
-        shown.append(ShownEntry(number, shown_time(entry.at), role, texts, is_removed))
-    lines = [*entry_lines(shown, width=terminal_width(), is_full=arguments.full)]
+        shown_entries.append(ShownEntry(number, shown_time(entry.at), role, texts, is_removed))
+    lines = [*entry_lines(shown_entries, width=terminal_width(), is_full=arguments.full)]
     lines += ["", *(f"{_one_line(k)}: {_one_line(v)}" for k, v in transcript.metadata.items())]
     if transcript.usage:
         counts = [f"{count:,} {name}" for name, count in transcript.usage.items()]
@@ -286,8 +307,11 @@ def _turn_data(number: int, entry: TranscriptEntry, message: Message | None) -> 
     return data
 
 
-def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Check transcripts for damage, and show its line and byte; of a database, all transcripts."""
+def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Check transcripts for damage: an error names the damaged line and byte.
+
+    For a database, check all its transcripts.
+    """
     lines, notes, code = list[str](), list[str](), 0
     paths: list[str] = []
     for name in arguments.target:
@@ -297,7 +321,7 @@ def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             paths.append(name)
     for path in progress(paths, "checked"):
         try:
-            transcript = _opened(path)
+            transcript = _open_transcript(path)
             lines.append(_line_on(path, transcript))
             notes += _notes_on(path, transcript)
         except UsageError as error:
@@ -306,37 +330,37 @@ def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     return "\n".join(lines), notes, code
 
 
-def _repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write the undamaged entries of a transcript to a new file, and show what was lost."""
+def run_repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Write the undamaged entries of a transcript to a new file, and list what is lost."""
     path, notes = arguments.target, list[str]()
     try:
-        transcript = _opened(path)
+        transcript = _open_transcript(path)
         write, notes = transcript.save, [f"{path} has no damage"]
     except FileError:
-        transcript = _opened(path, salvage=True)
+        transcript = _open_transcript(path, salvage=True)
         write = transcript.vacuum
         if not transcript.entries:
             raise
-    out = _written(arguments.out, write)
-    return _line_on(out, _opened(out)), [*_notes_on(path, transcript), *notes]
+    out = _write_new(arguments.out, write)
+    return _line_on(out, _open_transcript(out)), [*_notes_on(path, transcript), *notes]
 
 
-def _vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write the current content of a transcript to a new file, without removed content."""
-    transcript = _opened(arguments.target)
-    out = _written(arguments.out, transcript.vacuum)
-    return _line_on(out, _opened(out)), _notes_on(arguments.target, transcript)
+def run_vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Write the current content of a transcript to a new file, without content that was removed."""
+    transcript = _open_transcript(arguments.target)
+    out = _write_new(arguments.out, transcript.vacuum)
+    return _line_on(out, _open_transcript(out)), _notes_on(arguments.target, transcript)
 
 
-def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """List the transcripts in a folder or a database of SQLite, the latest at the end.
+def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """List the transcripts in a folder or a SQLite database, the latest one last.
 
     In a folder, these are the files *.jsonl that begin like a transcript.
     """
     rows, notes = list[tuple[str, str, dict[str, Any]]](), list[str]()
     for path in progress(_names_in(arguments.target), "listed"):
         try:
-            transcript = _opened(path)
+            transcript = _open_transcript(path)
         except (OSError, UsageError) as error:
             notes.append(str(error))
             continue
@@ -348,14 +372,14 @@ def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     rows.sort(key=lambda row: row[0])
     code = bool(notes)
     if not rows and not notes and not is_database(arguments.target):
-        notes = [f"there is no transcript in {arguments.target}: it would have files *.jsonl"]
+        notes = [f"there is no transcript in {arguments.target}: transcripts are files *.jsonl"]
     if arguments.json:
         return as_json([row for *_, row in rows]), notes, code
     return "\n".join(line for _, line, _ in rows), notes, code
 
 
 def _begins_as_transcript(path: str) -> bool:
-    """Return whether a file begins like a transcript: its header, or a checksum below it."""
+    """Return whether a file begins like a transcript: with its header, or a checksum in line 2."""
     with open(path, "rb") as file:
         first, second = file.readline(), file.readline()
     return FIRST_LINE in first or EACH_LINE in second
@@ -375,31 +399,34 @@ def _names_in(target: str) -> list[str]:
             if _begins_as_transcript(path):
                 names.append(path)
         except OSError:
-            names.append(path)  # the error comes when it is opened
+            names.append(path)  # opening it raises the error
     return names
 
 
-def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Convert a conversation to another format: of a transcript (with OUT) or of a provider."""
+def run_convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Convert a conversation to another format: to a transcript in the file OUT, or to a request.
+
+    Without OUT, the request is printed.
+    """
     path, out, to = arguments.target, arguments.out, arguments.to
     provider_format: str = vars(arguments)["from"]
     if to == TRANSCRIPT and out is None:
-        raise UsageError(f"--to {TRANSCRIPT} writes a file: name it, OUT")
+        raise UsageError(f"--to {TRANSCRIPT} writes a file: add its name, OUT")
     for name in (provider_format, to):
         if name not in (TRANSCRIPT, *PROVIDER_FORMATS):
             checked_provider(name)
     if provider_format == TRANSCRIPT:
-        transcript, notes = _opened(path), list[str]()
+        transcript, notes = _open_transcript(path), list[str]()
     else:
-        transcript, notes = recorded(path, provider_format, arguments.repair)
+        transcript, notes = recorded_conversation(path, provider_format, arguments.repair)
     notes += _notes_on(path, transcript)
     if to == TRANSCRIPT:
-        return _line_on(_written(out, transcript.save), transcript), notes
+        return _line_on(_write_new(out, transcript.save), transcript), notes
     rendered = render(Timeline(History(transcript)), provider=to)
     data = as_json(rendered._payload())
     if out is not None:
-        data = _written(out, lambda path: write_report(path, f"{data}\n", lambda _: False))
-    # The source line of a loss would be a line of this command.
+        data = _write_new(out, lambda path: write_report(path, f"{data}\n", lambda _: False))
+    # Leave out the source line of a loss: it would be a line of this command.
     losses = (*rendered.losses, *rendered.hints)
     return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in losses)]
 

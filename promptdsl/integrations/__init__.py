@@ -1,8 +1,9 @@
-"""Integrations with other libraries: they convert messages both ways and report what is lost.
+"""Integrations with other libraries: they convert messages both ways, and report what is lost.
 
-Each module is for one library, and has the name of the extra that installs it. ``to_x`` takes the
-result of :func:`promptdsl.render`, ``from_x`` the messages of the other library. Both return a
-:class:`Converted`; nothing is sent.
+Each module is for one library, and has the name of the extra that installs the library. ``to_x``
+takes the result of :func:`promptdsl.render`, ``from_x`` takes the messages of the other library.
+Both return a :class:`Converted`; they call no model. Read ``openai_agents.py`` first, then
+``shared.py``.
 """
 
 from collections.abc import Callable
@@ -20,28 +21,28 @@ T = TypeVar("T")
 
 
 def __getattr__(name: str) -> Any:  # Any: as the new name
-    """Return what has the new name of an old one, with a warning."""
+    """Return the object of an old name, with a ``DeprecationWarning`` that has the new name."""
     if f"{__name__}.{name}" not in OLD_NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals()[new_name(f"{__name__}.{name}")]
 
 
 LazyLosses: TypeAlias = Callable[[], tuple[Loss, ...]] | tuple[Loss, ...]
-"""Losses, or a function that returns them with the author's lines."""
+"""Losses, or a function that returns them with the lines of the author's code."""
 
 
 @attrs.frozen
 class Converted(Generic[T]):
-    """The messages that an integration wrote or read.
+    """The messages that an integration converted.
 
     >>> from promptdsl.integrations.openai_agents import from_openai_agents
     >>> converted = from_openai_agents("Hi.")
     >>> converted.messages[0].text, converted.losses, converted.hints
     ('Hi.', (), ())
 
-    ``messages`` are in the format of the library that they are for. ``tools`` are in its format,
-    too, if it takes tools in addition to messages. Two results are equal if their messages and
-    tools are equal.
+    ``to_x`` returns messages of the other library, ``from_x`` messages of promptdsl. ``tools`` are
+    the tools of the prompt, if the other library takes them in addition to messages. Two results
+    are equal if their messages and tools are equal.
     """
 
     messages: T
@@ -51,9 +52,9 @@ class Converted(Generic[T]):
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The contents and roles that the other library does not support.
+        """The content and roles that the other library does not support.
 
-        The author's lines are looked up at the first access.
+        The lines of the author's code are looked up at the first access.
         """
         return tuple(loss for loss in self._located if loss.kind != "hint")
 

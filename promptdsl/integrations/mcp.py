@@ -1,7 +1,7 @@
-"""MCP: convert ``GetPromptResult``, a server's answer to ``prompts/get``, both ways.
+"""MCP: convert ``GetPromptResult``, the answer of a server to ``prompts/get``, both ways.
 
-An MCP message has one content, and its role is user or assistant. An attachment is an embedded
-resource or a link; its title is the address of the resource.
+An MCP message has one content, and its role is user or assistant. Pictures and recordings are
+contents of MCP. Any other attachment is an embedded resource, and an address is a link to one.
 """
 
 from base64 import b64encode
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["from_mcp", "to_mcp"]
 
 _OWN_SCHEME = "attachment:///"
-"""The beginning of the address that a resource gets if it has only a title."""
+"""The beginning of the address of a resource that has only a title."""
 
 
 def to_mcp(
     rendered: Rendered, *, description: str | None = None, strict: bool = False
 ) -> "Converted[types.GetPromptResult]":
-    """Return the answer to ``prompts/get``, under ``messages``.
+    """Return the answer to ``prompts/get``, as ``messages`` of the result.
 
     >>> from promptdsl import Timeline, User, render
     >>> from promptdsl.integrations.mcp import to_mcp
@@ -41,7 +41,7 @@ def to_mcp(
     >>> result.messages[0].content.text
     'Hi.'
 
-    Raises :class:`LossError` with ``strict=True`` if something is lost or gets another role, and
+    Raises :class:`LossError` with ``strict=True`` if content is lost or gets another role, and
     :class:`PromptError` if ``mcp`` is not installed.
     """
     require("mcp.types", "mcp")
@@ -81,7 +81,7 @@ def to_mcp(
 
 
 def _media_content(conversion: Conversion, block: MediaBlock) -> "types.ContentBlock | None":
-    """Return the MCP content of an attachment, ``None`` for a file that a provider stores."""
+    """Return the MCP content of an attachment; ``None`` for a file that a provider stores."""
     from mcp import types
 
     kind, value = block.source.kind, conversion.clean(block.source.value, "a source")
@@ -90,7 +90,7 @@ def _media_content(conversion: Conversion, block: MediaBlock) -> "types.ContentB
         reason = "MCP has no files that a provider stores"
         conversion.lose("content", f"{block.type} {value!r}", reason, block=block)
         return None
-    # A title with another scheme is the address of a resource that was read before.
+    # A title with another scheme is the address of a resource, which from_mcp() read.
     title = block.title or ""
     is_address = "://" in title and not title.startswith(_OWN_SCHEME)
     if kind == "base64" and isinstance(block, ImageBlock | AudioBlock) and not is_address:
@@ -108,7 +108,7 @@ def _media_content(conversion: Conversion, block: MediaBlock) -> "types.ContentB
 
 
 def from_mcp(result: "types.GetPromptResult") -> Converted[tuple[Message, ...]]:
-    """Return the messages of a prompt that a server answered with, for a ``History``.
+    """Return the messages in the answer of a server, for a ``History``.
 
     >>> from mcp.types import GetPromptResult, PromptMessage, TextContent
     >>> from promptdsl.integrations.mcp import from_mcp
@@ -117,8 +117,8 @@ def from_mcp(result: "types.GetPromptResult") -> Converted[tuple[Message, ...]]:
     >>> from_mcp(result).messages[0].text
     'Hi.'
 
-    An embedded text becomes a document. Annotations, metadata and descriptions are hints in
-    ``losses``. Raises :class:`DataError` for anything but a ``GetPromptResult``.
+    An embedded text becomes a document. Annotations, metadata and descriptions are lost, with
+    ``hints``. Raises :class:`DataError` for anything but a ``GetPromptResult``.
     """
     prompt_messages: Iterable[types.PromptMessage] | None = getattr(result, "messages", None)
     if prompt_messages is None:
@@ -176,7 +176,7 @@ def _read_resource(content: "types.EmbeddedResource") -> Block:
         data = b64encode(resource.text.encode("utf-8", "replace")).decode("ascii")
     else:
         data = resource.blob
-        # A resource with our scheme is not a picture or a recording: MCP has contents for these.
+        # to_mcp() writes no picture and no recording with our scheme: MCP has contents for these.
         kind = media_kind(media_type)
         kind = "document" if is_own and kind != "video" else kind
     return media_block(kind, media_type, {"data": data}, title=title)

@@ -1,7 +1,7 @@
 """OpenAI Agents SDK: convert its items both ways, and keep its sessions in transcripts.
 
-The SDK is not needed for that. Its items are those of OpenAI Responses. An agent has instructions
-and tools itself.
+The SDK need not be installed. Its items are those of OpenAI Responses. Instructions and tools
+belong to the agent, not to its input.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,21 +20,22 @@ if TYPE_CHECKING:
 __all__ = ["from_openai_agents", "to_openai_agents", "transcript_session"]
 
 ITEM = "agents_item"
-"""The key of a note that contains an item."""
+"""The key in a note of the transcript for an item."""
 
 
 def to_openai_agents(
     rendered: Rendered, *, strict: bool = False
 ) -> "Converted[list[ResponseInputItemParam]]":
-    """Return the input of ``Runner.run``. System messages are items in it.
+    """Return the input of ``Runner.run``; a system message is one of its items.
 
     >>> from promptdsl import Timeline, User, render
     >>> from promptdsl.integrations.openai_agents import to_openai_agents
     >>> to_openai_agents(render(Timeline(User("Hi.")))).messages
     [{'role': 'user', 'content': 'Hi.'}]
 
-    Tools are a hint, because an agent takes functions. Raises :class:`PendingToolCalls` if the last
-    calls have no result yet, and with ``strict=True`` :class:`LossError` if text or media is lost.
+    Tools are not in the input, with a hint: an agent takes functions. Raises
+    :class:`PendingToolCalls` if the last calls have no results yet, and with ``strict=True``
+    :class:`LossError` if text or media is lost.
     """
     is_target = rendered.facts.provider == RESPONSES
     target = rendered if is_target else rendered.for_target(RESPONSES)
@@ -45,7 +46,7 @@ def to_openai_agents(
         conversion.hint("unsent_setting", "tools", "an agent takes functions: Agent(tools=...)")
     items = cast("list[ResponseInputItemParam]", payload["input"])
     located = conversion.checked(strict=strict)
-    # Tools and the output schema are given to the agent.
+    # Do not warn of tools and of the output schema: the agent has them.
     target._warn_of([loss for loss in target._losses if loss.at])
     return Converted(items, located)
 
@@ -60,7 +61,7 @@ def from_openai_agents(
     >>> [(message.role, message.text) for message in messages]
     [('system', 'Be brief.'), ('user', 'Hi.')]
 
-    ``instructions`` are those of the agent; they become the system message. Raises
+    ``instructions`` are those of the agent; they become a system message. Raises
     :class:`DataError` for anything but input items.
     """
     text = [{"role": "user", "content": items}]
@@ -80,19 +81,20 @@ def transcript_session(transcript: Transcript, session_id: str = "") -> "Transcr
     >>> asyncio.run(session.get_items()), session.messages[0].text
     ([{'role': 'user', 'content': 'Hi.'}], 'Hi.')
 
-    Give it to ``Runner.run(agent, "Hi.", session=session)``. The SDK groups traces by
+    Pass it to ``Runner.run(agent, "Hi.", session=session)``. The SDK groups traces by
     ``session_id``, and needs the same id to resume a run.
     """
     return TranscriptSession(transcript, session_id)
 
 
 class TranscriptSession:
-    """A session of the Agents SDK, made by :func:`transcript_session`.
+    """A session of the Agents SDK that keeps its items in a transcript.
 
-    Each item is a note of the transcript. ``History(transcript)`` does not show notes, but
-    ``History(session.messages)`` shows the items. Errors of the transcript reach the caller; after
-    a :class:`ConflictError` the transcript has what others wrote. In a transcript of ``aopen``,
-    each call is one append to the store.
+    Make it with :func:`transcript_session`. Each item is a note of the transcript.
+    ``History(transcript)`` does not contain notes, but ``History(session.messages)`` contains the
+    items. Errors of the transcript reach the caller. After a :class:`ConflictError`, the transcript
+    has what other programs wrote. If ``Transcript.aopen()`` opened the transcript, each call is one
+    append to its store.
     """
 
     def __init__(self, transcript: Transcript, session_id: str) -> None:
@@ -102,29 +104,30 @@ class TranscriptSession:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The items as messages: an answer with its calls is one turn, and so is each result.
+        """The items as messages: an answer has its calls, and each result is a separate message.
 
-        Raises :class:`DataError` for a note that is not an input item, such as an encrypted one.
+        Raises :class:`DataError` for a note that is not an input item, such as an encrypted item.
         """
         return from_openai_agents(self._items()).messages
 
     async def get_items(self, limit: int | None = None) -> "list[ResponseInputItemParam]":
-        """Return all items in order, or the latest ``limit``; its default is in the settings.
+        """Return all items in order, or the latest items, as many as ``limit`` says.
 
-        A limit may separate a result from its call. The SDK leaves such a result out of a request.
+        By default, ``limit`` is that of ``session_settings``. A limit may separate a result from
+        its call. The SDK leaves such a result out of a request.
         """
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         return self._items(limit)
 
     async def add_items(self, items: "list[ResponseInputItemParam]") -> None:
-        """Add items. If one of them is not JSON, :class:`DataError` is raised and none is added."""
+        """Add items. Raises :class:`DataError`, and adds none, if one of them is not JSON."""
         for item in [plain(item, f"items[{index}]") for index, item in enumerate(items)]:
             self.transcript.note({ITEM: item})
         await self._commit()
 
     async def pop_item(self) -> "ResponseInputItemParam | None":
-        """Remove the latest item and return it, ``None`` if there is none."""
+        """Remove the latest item and return it; ``None`` without items."""
         last = next(self._backwards(), None)
         if last is None:
             return None
@@ -134,7 +137,7 @@ class TranscriptSession:
         return item
 
     async def clear_session(self) -> None:
-        """Remove all items; other notes and messages of the transcript stay."""
+        """Remove all items; all other notes and messages stay in the transcript."""
         for turn in self._backwards():
             self.transcript.remove(turn)
         await self._commit()
@@ -148,7 +151,7 @@ class TranscriptSession:
             raise
 
     def _backwards(self) -> Iterator[TranscriptTurn]:
-        """Yield the notes that contain an item, the latest first."""
+        """Yield the notes that contain an item, the latest note first."""
         for turn in reversed(self.transcript.turns):
             if is_mapping(turn.note) and ITEM in turn.note:
                 yield turn

@@ -1,4 +1,7 @@
-"""What integrations share: values that they read and write, and the losses of a conversion."""
+"""What integrations share: values that they read and write, and the losses of a conversion.
+
+Read :class:`Conversion` first.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,34 +32,32 @@ from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import is_valid_unicode, valid_unicode
 from promptdsl.integrations import LazyLosses
 
-# Values that several integrations read and write in the same way.
-#
-# These are lists and mappings of other libraries, the sources and media types of attachments, and
-# the summaries of OpenAI's reasoning, which other libraries split into several parts.
+# Values that several integrations read and write in the same way: lists and mappings of other
+# libraries, the sources and media types of attachments, and OpenAI's reasoning.
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 Kind: TypeAlias = Literal["recorded", "recorded_system"]
 MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
 CacheableBlock: TypeAlias = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
-"""The blocks that may have a cache mark."""
+"""The types of the blocks that may have a cache mark."""
 
 SIGNATURE = "thought_signature"
-"""The key in ``extra`` of a block with a signature of Gemini."""
+"""The key in a block's ``extra`` for a signature of Gemini."""
 
 JSON = "json"
-"""The key in ``extra`` of a text that is the JSON of a value."""
+"""The key in a text's ``extra`` that is true if the text is the JSON of a value."""
 
 ITEM = "item"
-"""The key in ``extra`` of a block with data that was recorded with it.
+"""The key in a block's ``extra`` for data that was recorded with the block.
 
 No provider gets this data as content.
 """
 
 ORIGIN_KEY = "origin_of_keys"
-"""The key in ``extra`` of a block with the origin of its other keys there."""
+"""The key in a block's ``extra`` for the provider that understands the other keys there."""
 
 MESSAGE_CACHE_MARK: JsonObject = {"mark": "message"}
-"""The ``ITEM`` of a text whose cache mark was the mark of its message."""
+"""The ``ITEM`` of a text whose cache mark was on its message, not on the text."""
 
 RESPONSES: Final = "openai_responses"
 """The provider whose reasoning has an id and summaries."""
@@ -65,7 +66,7 @@ RESPONSES: Final = "openai_responses"
 def listed(messages: object, name: str) -> list[object]:
     """Return an iterable of messages as a list.
 
-    Raises :class:`DataError`, which has the ``name`` of the messages, for anything else.
+    Raises :class:`DataError` for anything else; the error has the ``name`` of the messages.
     """
     kind = type(messages).__name__
     if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
@@ -84,9 +85,9 @@ def list_of(value: object) -> Sequence[JsonValue]:
 
 
 def instruction_role(before: Sequence[Message], *, is_developer: bool) -> tuple[Role, Kind]:
-    """Return the role and the kind of an instruction after the messages ``before``.
+    """Return the role and the kind of an instruction that follows the messages ``before``.
 
-    A system message after a message of another role becomes a developer message; its kind is
+    A system message that follows a message of another role becomes a developer message of the kind
     ``recorded_system``.
     """
     if is_developer:
@@ -101,7 +102,7 @@ def is_developer(message: Message) -> bool:
 
 
 def signature_of(block: Block) -> str | None:
-    """Return Gemini's signature of a text or a call, ``None`` without one."""
+    """Return Gemini's signature of a text or a call; ``None`` without a signature."""
     if not isinstance(block, TextBlock | ToolUseBlock):
         return None
     signature = block.extra.get(SIGNATURE)
@@ -109,7 +110,7 @@ def signature_of(block: Block) -> str | None:
 
 
 def address_source(url: JsonValue) -> dict[str, JsonValue]:
-    """Return the source of an address as a dictionary. The address of a bucket has another key."""
+    """Return the source of an address as a dictionary: ``uri`` for a bucket, else ``url``."""
     is_bucket = isinstance(url, str) and url[:5].lower() in ("s3://", "gs://")
     return {"uri" if is_bucket else "url": url}
 
@@ -117,28 +118,28 @@ def address_source(url: JsonValue) -> dict[str, JsonValue]:
 def media_block(
     kind: str, media_type: JsonValue, source: Mapping[str, JsonValue], **fields: JsonValue
 ) -> Block:
-    """Return an attachment. A media type such as ``image/*`` counts as unknown."""
-    known = None if media_type == f"{kind}/*" else media_type
-    return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **fields})
+    """Return the block of an attachment. A media type such as ``image/*`` counts as unknown."""
+    exact_type = None if media_type == f"{kind}/*" else media_type
+    return block_from_dict({"type": kind, "source": {**source, "media_type": exact_type}, **fields})
 
 
 def media_kind(media_type: object) -> str:
-    """Return the type of the block for a media type, by default ``"document"``."""
+    """Return the type of the block for a media type; ``"document"`` for any other type."""
     head = media_type.partition("/")[0] if isinstance(media_type, str) else ""
     return head if head in ("image", "audio", "video") else "document"
 
 
 def media_type_of(block: MediaBlock) -> str:
-    """Return the media type of an attachment, or one such as ``image/*`` if it is unknown."""
+    """Return the media type of an attachment; for an unknown type, one such as ``image/*``."""
     unknown = "application/octet-stream" if block.type == "document" else f"{block.type}/*"
     return block.source.media_type or unknown
 
 
-# OpenAI's reasoning: other libraries split it into one part for each summary.
+# OpenAI's reasoning: other libraries have a part for each of its summaries.
 
 
 def summaries(block: ReasoningBlock) -> list[str] | None:
-    """Return the summaries of a block if they make up its text, else ``None``."""
+    """Return the summaries of a block if they are together its text, else ``None``."""
     parts = [mapping_of(part) for part in list_of(block.extra.get("summary"))]
     texts = [part["text"] for part in parts if set(part) == {"type", "text"}]
     summary_texts = [text for text in texts if isinstance(text, str)]
@@ -146,16 +147,13 @@ def summaries(block: ReasoningBlock) -> list[str] | None:
     return summary_texts if is_complete else None
 
 
-def further_keys(block: ReasoningBlock, *known: str) -> set[str]:
-    """Return the keys in ``extra`` of a block, without the ``known`` ones and its summaries."""
-    return set(block.extra) - {*known, *(() if summaries(block) is None else ("summary",))}
+def further_keys(block: ReasoningBlock, *handled_keys: str) -> set[str]:
+    """Return the keys in a block's ``extra``, without ``handled_keys`` and its summaries."""
+    return set(block.extra) - {*handled_keys, *(() if summaries(block) is None else ("summary",))}
 
 
 def joined_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Return blocks in which consecutive reasoning with the same id is one block.
-
-    That block has several summaries.
-    """
+    """Return blocks; consecutive reasoning with the same id becomes one block with summaries."""
     joined: list[Block] = []
     for block in blocks:
         last = joined[-1] if joined else None
@@ -182,19 +180,20 @@ _CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h":
 
 
 class Conversion:
-    """The losses of a conversion to ``library``, which is ``"promptdsl"`` when messages are read.
+    """Collects the losses of a conversion.
 
-    ``index`` and ``message`` are those of the current message, ``None`` outside of messages.
+    ``library`` is the library that does not support something: ``"promptdsl"`` when its messages
+    are read. ``index`` and ``message`` are those of the current message; ``None`` between messages.
     """
 
     def __init__(self, library: str, losses: tuple[Loss, ...] = ()) -> None:
         self.library = library
         self.losses = list(losses)
         self.rendered: Rendered | None = None
-        self._starts = False
-        """Whether the losses of the render come before those of the conversion."""
+        self._begins_with_render = False
+        """Whether the losses of the render come first, before those of the conversion."""
         self._locations: tuple[Message | None, dict[int, tuple[int, ...]]] = (None, {})
-        """By id() of each block in the last message, the indices that lead to it."""
+        """The last message, and the indexes that lead to each of its blocks, by ``id(block)``."""
         self.index: int | None = None
         self.message: Message | None = None
 
@@ -202,11 +201,11 @@ class Conversion:
     def of(cls, library: str, rendered: Rendered, *, all_losses: bool = False) -> Self:
         """Return a conversion that begins with the losses of a render without a target.
 
-        With ``all_losses`` it also begins with the losses of a render for a target.
+        With ``all_losses``, it also begins with the losses of a render for a target.
         """
         conversion = cls(library)
         conversion.rendered = rendered
-        conversion._starts = all_losses or rendered.facts.provider is None
+        conversion._begins_with_render = all_losses or rendered.facts.provider is None
         return conversion
 
     def located(self, error: DataError) -> DataError:
@@ -245,26 +244,26 @@ class Conversion:
         else:
             self.lose("content", what, block=block)
 
-    def lose_hints(self, block: Block, *kept: str) -> None:
-        """Record hints for the fields of a block other than its content, except the ``kept`` ones.
+    def lose_hints(self, block: Block, *handled_names: str) -> None:
+        """Record hints for the fields of a block that are lost, such as its title.
 
-        ``kept`` may also contain keys in ``extra``. ``SIGNATURE`` is kept only if it is a signature
-        of Gemini.
+        ``handled_names`` are fields, and keys in ``extra``, that are not lost. ``SIGNATURE`` is
+        lost unless it is a signature of Gemini. The content of a block is never a hint.
         """
         for field, (name, what) in _HINTS.items():
             value: object = getattr(block, field, None)
             if field == "extra":
                 unsigned = {SIGNATURE} if signature_of(block) is None else set[str]()
-                value = set(mapping_of(value)) - ({JSON, *kept} - unsigned)
-            if value and field not in kept:
+                value = set(mapping_of(value)) - ({JSON, *handled_names} - unsigned)
+            if value and field not in handled_names:
                 self.hint(name, what, block=block)
 
     def renamed_counts(
         self, counts: Mapping[str, object], names: Mapping[str, str]
     ) -> dict[str, int]:
-        """Return token counts by other names.
+        """Return token counts by their names in the other library.
 
-        Counts that get the same name are added. A count without another name is a hint.
+        Counts with the same new name are added. A count without a new name becomes a hint.
         """
         renamed: dict[str, int] = {}
         for name, count in counts.items():
@@ -275,7 +274,7 @@ class Conversion:
         return renamed
 
     def lose_settings(self, rendered: Rendered) -> None:
-        """Record the settings of a prompt that the other library takes with its call."""
+        """Record hints for settings of a prompt that the other library takes with its call."""
         self.index = self.message = None
         for setting in ("tool_choice", "output"):
             is_text = setting == "output" and rendered.output_mode == "prompted"
@@ -284,7 +283,7 @@ class Conversion:
                 self.hint("unsent_setting", setting, reason)
 
     def clean(self, text: str, name: str) -> str:
-        """Return a text with U+FFFD in place of lone surrogates; a hint names such a text."""
+        """Return a text with U+FFFD instead of lone surrogates; a hint has the text's ``name``."""
         clean, is_changed = valid_unicode(text)
         if is_changed:
             reason = "UTF-8 cannot encode it, so U+FFFD is sent"
@@ -292,22 +291,25 @@ class Conversion:
         return clean
 
     def clean_optional(self, text: str | None, name: str = "a name") -> str | None:
-        """Return the same as :meth:`clean`, and ``None`` for ``None``."""
+        """Return what :meth:`clean` returns; ``None`` for ``None``."""
         return None if text is None else self.clean(text, name)
 
     def clean_json(self, text: str, name: str = "arguments") -> str:
-        """Return the same as :meth:`clean` for a JSON text, in which surrogates may be escaped."""
+        """Return what :meth:`clean` returns, for a JSON text, which may have escaped surrogates."""
         return self.clean(_ESCAPE.sub(_unescaped, text), name)
 
     def clean_id(self, id: str) -> str:
-        """Return an id without lone surrogates; a digest keeps a changed id unique."""
+        """Return an id without lone surrogates; a digest makes a changed id unique."""
         if is_valid_unicode(id):
             return id
         digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
         return f"{valid_unicode(id)[0]}_{digest[:32]}"
 
     def portable_tools(self, rendered: Rendered) -> list[ToolDefinition]:
-        """Return the tools. Those that only one provider has are lost."""
+        """Return the tools of a prompt; record a loss for a tool that only one provider has.
+
+        Also records what :meth:`lose_settings` records.
+        """
         self.lose_settings(rendered)
         for tool in rendered.tools:
             if tool.raw is not None:
@@ -321,23 +323,25 @@ class Conversion:
         return [tool for tool in rendered.tools if tool.raw is None]
 
     def read_cache(self, control: object) -> CacheMark | None:
-        """Return the cache mark of a ``cache_control``; an unknown one is a hint."""
+        """Return the cache mark of a ``cache_control``; record a hint for an unknown type."""
         if control is None:
             return None
         entries = mapping_of(control)
-        mark = _CACHE_MARKS.get(str(entries.get("ttl", "default")))
-        if mark is None or entries.get("type") != "ephemeral":
+        cache_mark = _CACHE_MARKS.get(str(entries.get("ttl", "default")))
+        if cache_mark is None or entries.get("type") != "ephemeral":
             self.hint("cache_mark", "a cache mark", "its type is unknown")
             return None
-        return mark
+        return cache_mark
 
     def checked(self, *, strict: bool) -> LazyLosses:
-        """Return a function that returns the losses with the author's lines.
+        """Return a function that returns the losses with the lines of the author's code.
 
-        With ``strict`` it is called at once, and :class:`LossError` is raised for a loss that is
-        not a hint. Content of the author that is lost is a :class:`LostContentWarning`.
+        With ``strict``, return the losses; :class:`LossError` is raised for a loss that is not a
+        hint. Warns with :class:`LostContentWarning` if content of the author is lost.
         """
-        losses = partial(_located, self.rendered, tuple(self.losses), starts=self._starts)
+        losses = partial(
+            _located, self.rendered, tuple(self.losses), begins_with_render=self._begins_with_render
+        )
         located = strictly(losses, self.library) if strict else losses
         if self.rendered is not None:
             self.rendered._warn_of(self.losses)
@@ -345,7 +349,7 @@ class Conversion:
 
 
 def strictly(losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss, ...]:
-    """Return the losses; :class:`LossError` for a loss that is not a hint."""
+    """Return the losses. Raises :class:`LossError` for a loss that is not a hint."""
     located = losses()
     fix = "change the prompt, or leave out strict=True"
     Loss.refuse(located, f"sent to {library}", fix=fix)
@@ -353,12 +357,12 @@ def strictly(losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss
 
 
 def _located(
-    rendered: Rendered | None, losses: tuple[Loss, ...], *, starts: bool
+    rendered: Rendered | None, losses: tuple[Loss, ...], *, begins_with_render: bool
 ) -> tuple[Loss, ...]:
-    """Return losses with the author's lines; with ``starts`` those of the render come first."""
+    """Return losses with the author's lines; ``begins_with_render`` adds those of the render."""
     if rendered is None:
         return losses
-    first = (*rendered.losses, *rendered.hints) if starts else ()
+    first = (*rendered.losses, *rendered.hints) if begins_with_render else ()
     return rendered.located((*first, *losses))
 
 
@@ -369,8 +373,8 @@ _HINTS = {
     "error_type": ("error_flag", "the type of an error"),
     "extra": ("unsent_key", "further keys of a block"),
 }
-"""By field of a block other than its content, the name of a hint and what is left out."""
-# Two escapes of a pair are one character. An escaped backslash does not begin an escape.
+"""The name of the hint, and the text for what is lost, by the field of a block."""
+# The two escapes of a surrogate pair are one character. An escaped backslash begins no escape.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,

@@ -25,10 +25,10 @@ from promptdsl.foundation.errors import counted, nearest, with_article
 from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import on_one_line, visible
 
-# Assertions on rendered prompts: a failure shows the text, and the line that wrote it.
+# The assertions: each raises an ``AssertionError`` if a rendered prompt is not as expected.
 
 LARGEST = 5
-"""The most sections, or losses, that a failure lists."""
+"""The maximum number of sections, or of dropped parts, that a failure lists."""
 KINDS = ("content", "role", "hint")
 
 
@@ -36,9 +36,9 @@ KINDS = ("content", "role", "hint")
 def assert_fits(rendered: Rendered, tokens: int) -> None:
     """Fail if a prompt has more tokens than this; the failure lists its largest sections.
 
-    Tokens are counted as in ``rendered.tokens``, for the model of the prompt. As all assertions, it
-    raises :class:`ContentError` for anything that is not the result of :func:`render`.
-
+    Tokens are counted as in ``rendered.tokens``, for the model of the prompt. Like all these
+    assertions, it raises :class:`ContentError` for anything but the result of :func:`render`, and
+    :class:`OptionError` for a wrong option.
     >>> from promptdsl import System, Timeline, User, render
     >>> from promptdsl.testing import assert_fits
     >>> rendered = render(Timeline(System("Be brief."), User("Hi.")), model="gpt-5")
@@ -51,8 +51,10 @@ def assert_fits(rendered: Rendered, tokens: int) -> None:
     )
     total = rendered.tokens.total
     if total > tokens:
-        over = f"{total:,} tokens are {total - tokens:,} more than {tokens:,}: "
-        raise AssertionError("\n".join([over + rendered.tokens.label, *_largest(rendered)]))
+        sentence = f"{total:,} tokens are {total - tokens:,} more than {tokens:,}: "
+        raise AssertionError(
+            "\n".join([sentence + rendered.tokens.label, *_largest_sections(rendered)])
+        )
 
 
 @public_api
@@ -65,8 +67,9 @@ def assert_section(
 ) -> None:
     """Fail if a prompt has no section or turn with this address, such as ``rules/tone``.
 
-    ``contains`` is a text of the section, or several, as they are sent, with values encoded.
-    ``before`` is the address of a section or turn that comes later.
+    ``contains`` is a text that the section must have, or several texts. They are compared with what
+    is sent, in which values are encoded. ``before`` is the address of a section or turn that must
+    come later.
 
     >>> from promptdsl import Section, System, Value, render
     >>> from promptdsl.testing import assert_section
@@ -80,18 +83,20 @@ def assert_section(
     if before is not None:
         _check_address("before", before)
         _require(before != address, f"before is {before!r} itself", "give another address")
-    wanted_texts = _texts("contains", contains)
+    expected_texts = _texts("contains", contains)
     spans = _spans_of(rendered, address)
     text = _text(spans)
-    for wanted in wanted_texts:
-        if wanted not in text:
+    for expected_text in expected_texts:
+        if expected_text not in text:
             advice = ""
-            if wanted in decode(text):
-                value = next((span for span in spans if wanted in decode(span.text)), None)
-                sent = f": {_quoted(value.text)}" if value else ""
-                advice = f"\n  it is there as a value, which is sent encoded{sent}"
-            problem = f"{address!r} does not contain {_quoted(wanted)}{advice}"
-            raise AssertionError(f"{problem}\n{_shown(spans)}")
+            if expected_text in decode(text):
+                value_span = next(
+                    (span for span in spans if expected_text in decode(span.text)), None
+                )
+                encoded = f": {_quoted(value_span.text)}" if value_span else ""
+                advice = f"\n  it has this text in a value, and values are sent encoded{encoded}"
+            problem = f"{address!r} does not contain {_quoted(expected_text)}{advice}"
+            raise AssertionError(f"{problem}\n{_quoted_lines(spans)}")
     if before is not None:
         later = _spans_of(rendered, before)
         if _location(spans[0]) >= _location(later[0]):
@@ -114,15 +119,15 @@ def assert_no_section(rendered: Rendered, address: str) -> None:
     _check_address("address", address)
     spans = [span for span in rendered.spans() if _is_at(span, address)]
     if spans:
-        raise AssertionError(f"the prompt has {address!r}\n{_shown(spans)}")
+        raise AssertionError(f"the prompt has {address!r}\n{_quoted_lines(spans)}")
 
 
 @public_api
 def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "role")) -> None:
     """Fail if the model does not accept some content; the failure lists each loss with its line.
 
-    ``kinds`` are ``content``, ``role`` and ``hint``, as in :class:`Loss`. Raises
-    :class:`OptionError` for another kind.
+    ``kinds`` are the kinds of losses that fail: ``content``, ``role`` or ``hint``, as in
+    :class:`Loss`. Raises :class:`OptionError` for any other kind.
 
     >>> from promptdsl import User, render
     >>> from promptdsl.testing import assert_no_losses
@@ -130,11 +135,11 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
     """
     __tracebackhide__ = True
     _check("assert_no_losses", rendered)
-    wanted = _texts("kinds", kinds)
-    for kind in wanted:
+    chosen_kinds = _texts("kinds", kinds)
+    for kind in chosen_kinds:
         _require(kind in KINDS, f"{kind!r} is not a kind of loss", nearest(kind, KINDS))
-    losses = [loss for loss in rendered.losses if loss.kind in wanted]
-    hints = rendered.hints if "hint" in wanted else ()
+    losses = [loss for loss in rendered.losses if loss.kind in chosen_kinds]
+    hints = rendered.hints if "hint" in chosen_kinds else ()
     if losses or hints:
         counts = [counted(len(losses), "loss", "losses")] if losses else []
         counts += [counted(len(hints), "hint", "hints")] if hints else []
@@ -147,11 +152,12 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
 
 @public_api
 def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float = 1.0) -> None:
-    """Fail if too little of an earlier prompt can be read from the cache for a later one.
+    """Fail if a later prompt begins with too few tokens of an earlier prompt.
 
-    ``min_share`` is the smallest share of the earlier tokens with which the later prompt must
-    begin, from 0 to 1. With 1 the later prompt must continue the earlier one. Raises
-    :class:`TargetError` for two different models, which share no cache.
+    A provider can read only this beginning from its cache. ``min_share`` is the smallest allowed
+    share of the earlier prompt's tokens, from 0 to 1. With 1, the later prompt must begin with the
+    complete earlier prompt. Raises :class:`TargetError` for two different models: they share no
+    cache.
 
     >>> from promptdsl import Assistant, System, Timeline, User, render
     >>> from promptdsl.testing import assert_prefix_stable
@@ -170,8 +176,8 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
     if report.extends or share >= min_share:
         return
     raise AssertionError(
-        f"{report.shared:,} of {report.before:,} tokens of the earlier prompt are shared "
-        f"({share:.1%}), but at least {min_share:.0%} must be\n"
+        f"the later prompt begins with only {report.shared:,} of {report.before:,} tokens of the "
+        f"earlier prompt ({share:.1%}), not with at least {min_share:.0%}\n"
         f"  the shared prefix ends where {report.first}\n"
         f"  {report.behind:,} of {report.after:,} tokens of the later prompt come after it"
     )
@@ -179,10 +185,10 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
 
 @public_api
 def assert_same_prompt(a: Rendered, b: Rendered) -> None:
-    r"""Fail if two prompts do not send the same; the failure shows all changes.
+    r"""Fail if two prompts do not send the same; the failure shows all differences.
 
-    It compares messages, tools and the output schema, and the payloads if both prompts are for the
-    same provider. It does not compare source lines, ids and metadata.
+    If both prompts are for the same provider, their payloads are compared; else their messages,
+    tools, tool choice and output schema. Source lines, ids of messages and metadata may differ.
 
     >>> from promptdsl import Section, System, render
     >>> from promptdsl.testing import assert_same_prompt
@@ -192,17 +198,17 @@ def assert_same_prompt(a: Rendered, b: Rendered) -> None:
     __tracebackhide__ = True
     _check("assert_same_prompt", a, b)
     is_target = a.facts.provider is not None and a.facts.provider == b.facts.provider
-    if _sent(a, for_target=is_target) != _sent(b, for_target=is_target):
+    if _compared_content(a, for_target=is_target) != _compared_content(b, for_target=is_target):
         files = [attrs.evolve(prompt_file(rendered), header=()) for rendered in (a, b)]
         changed = (
-            failure_text(*files) or "only content that is not in snapshots, such as a Volatile"
+            failure_text(*files) or "only content that snapshots leave out, such as a Volatile"
         )
         raise AssertionError(f"{_first_lines(a, b)}{changed}")
 
 
 @public_api
 def _check(assertion: str, *prompts: object) -> None:
-    """Raise an error if an argument is not rendered: its tokens depend on the model."""
+    """Raise :class:`ContentError` if an argument is not rendered: its tokens depend on a model."""
     for rendered in prompts:
         if not isinstance(rendered, Rendered):
             raise ContentError(
@@ -213,7 +219,7 @@ def _check(assertion: str, *prompts: object) -> None:
 
 
 def kind_of(argument: object) -> str:
-    """Return the kind of a wrong argument in the words of authors."""
+    """Return the type of a wrong argument, in the words of authors."""
     name = type(argument).__name__
     return {"RootNode": "a Timeline", "TurnNode": "a turn"}.get(name, with_article(name))
 
@@ -226,7 +232,7 @@ def _require(is_right: bool, what: str, fix: str) -> None:
 
 @public_api
 def _check_address(name: str, address: object) -> None:
-    """Raise an error for a wrong address: no section has it, so the assertion would be empty."""
+    """Raise :class:`OptionError` for a wrong address: no section can have it."""
     is_address = isinstance(address, str) and bool(address) and not address.endswith("/")
     fix = "give the address of a section or turn, such as 'rules/tone' or 'user[0]'"
     _require(is_address, f"{name} is {address!r}", fix)
@@ -234,19 +240,19 @@ def _check_address(name: str, address: object) -> None:
 
 @public_api
 def _texts(name: str, argument: str | Iterable[str]) -> list[str]:
-    several = [argument] if isinstance(argument, str) else argument
+    elements = [argument] if isinstance(argument, str) else argument
     fix = "give a text, or several in a list"
-    is_many = isinstance(several, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
+    is_many = isinstance(elements, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
     _require(is_many, f"{name} is {argument!r}", fix)
-    texts = list(several)
+    texts = list(elements)
     for text in texts:
         is_text = isinstance(text, str)  # pyright: ignore[reportUnnecessaryIsInstance]
         _require(is_text, f"{name} is {text!r}", fix)
     return texts
 
 
-def _largest(rendered: Rendered) -> Iterator[str]:
-    """Yield the tokens of the largest sections and turns, each with the line that wrote it."""
+def _largest_sections(rendered: Rendered) -> Iterator[str]:
+    """Yield the tokens of the largest sections and turns, each with its source line."""
     tokens: Counter[str] = Counter({"tools": rendered.tokens.tools})
     lines: dict[str, Source | None] = {}
     for span, count in zip(rendered.spans(), rendered.tokens.spans, strict=True):
@@ -257,7 +263,7 @@ def _largest(rendered: Rendered) -> Iterator[str]:
         line = lines.get(address)
         yield f"  {count:,} {address}" + (f": {line}" if line else "")
     rest = rendered.tokens.total - sum(count for _, count in largest)
-    yield f"  {rest:,} in other parts and in frames"
+    yield f"  {rest:,} in other parts, and around the parts"
 
 
 def _is_at(span: Span, address: str) -> bool:
@@ -265,19 +271,20 @@ def _is_at(span: Span, address: str) -> bool:
 
 
 def _spans_of(rendered: Rendered, address: str) -> list[Span]:
-    """Return the spans of a section and of the sections in it; fail if there are none."""
+    """Return the spans of a section or turn, and of the sections in it; fail if there are none."""
     __tracebackhide__ = True
     spans = rendered.spans()
     matches = [span for span in spans if _is_at(span, address)]
     if not matches:
-        known = dict.fromkeys(span.address for span in spans)
-        gone = [
+        addresses = dict.fromkeys(span.address for span in spans)
+        dropped_lines = [
             f"\n  dropped: {dropped.what}, {dropped.why}: {dropped.source}"
             for dropped in rendered.dropped
         ]
-        others = nearest(address, known) if known else "it is empty"
+        advice = nearest(address, addresses) if addresses else "the prompt is empty"
         raise AssertionError(
-            f"the prompt has no section or turn {address!r}: {others}" + "".join(gone[:LARGEST])
+            f"the prompt has no section or turn {address!r}: {advice}"
+            + "".join(dropped_lines[:LARGEST])
         )
     return matches
 
@@ -287,18 +294,18 @@ def _location(span: Span) -> tuple[int, int, int, int]:
 
 
 def _text(spans: Sequence[Span]) -> str:
-    """Return the text of spans, with a blank line between blocks."""
+    """Return the text of spans, with an empty line between blocks."""
     blocks = groupby(spans, key=lambda span: (span.message, span.block, span.inner))
     return "\n\n".join("".join(span.text for span in block) for _, block in blocks)
 
 
-def _shown(spans: Sequence[Span]) -> str:
+def _quoted_lines(spans: Sequence[Span]) -> str:
     lines = "".join(f"\n  | {line}" for line in visible(_text(spans)).split("\n"))
     return f"  {_line(spans)}:{lines}"
 
 
 def _line(spans: Sequence[Span]) -> Source | str:
-    """Return the line that wrote a section: that of its first span with a line."""
+    """Return the source line of a section: that of the first span that has one."""
     return next((span.source for span in spans if span.source), "an unknown line")
 
 
@@ -306,8 +313,8 @@ def _quoted(text: str) -> str:
     return f"'{on_one_line(text)}'" if "'" not in text else repr(text)
 
 
-def _sent(rendered: Rendered, *, for_target: bool) -> object:
-    """Return what is sent: the payload, or without a common target the messages and tools."""
+def _compared_content(rendered: Rendered, *, for_target: bool) -> object:
+    """Return what is compared: with ``for_target`` the payload, else messages, tools and output."""
     if for_target:
         with suppress(PendingToolCalls):
             return rendered._payload()
@@ -316,13 +323,13 @@ def _sent(rendered: Rendered, *, for_target: bool) -> object:
 
 
 def _first_lines(a: Rendered, b: Rendered) -> str:
-    """Return the lines that wrote the first difference of two prompts, or ``""``."""
+    """Return the source lines of the first different text of two prompts; ``""`` without one."""
     for index in range(max(len(a.messages), len(b.messages))):
         texts = [_text(_of_message(rendered, index)) for rendered in (a, b)]
         if texts[0] != texts[1]:
             pairs = enumerate(zip(*texts, strict=False))
             offset = next((at for at, (x, y) in pairs if x != y), min(map(len, texts)))
-            locations = [_written_at(rendered, index, offset) for rendered in (a, b)]
+            locations = [_source_of_character(rendered, index, offset) for rendered in (a, b)]
             return f"the prompts differ first in\n  - {locations[0]}\n  + {locations[1]}\n\n"
     return ""
 
@@ -331,8 +338,8 @@ def _of_message(rendered: Rendered, index: int) -> list[Span]:
     return [span for span in rendered.spans() if span.message == index]
 
 
-def _written_at(rendered: Rendered, index: int, offset: int) -> str:
-    """Return the address and the line of a character in a message, at most of the last one."""
+def _source_of_character(rendered: Rendered, index: int, offset: int) -> str:
+    """Return the address and the source line of a character in a message, or of its last one."""
     last, position, block = None, 0, 0
     for last in _of_message(rendered, index):
         position += len(last.text) + 2 * (last.block > block)  # a blank line is between blocks
@@ -351,9 +358,9 @@ def assert_checked(
     """Fail if a rule of ``promptdsl check`` finds a problem in a prompt; the failure lists all.
 
     The settings are those of the nearest ``pyproject.toml``. ``select`` replaces the rules there,
-    ``ignore`` are further rules to leave out; both are ids or their beginnings. Raises
-    :class:`ContentError` for anything that is not the result of :func:`render`, and
-    :class:`ConfigError` for an unknown rule.
+    and ``ignore`` leaves out more rules; both are ids of rules, or beginnings of ids. Raises
+    :class:`ContentError` for anything but the result of :func:`render`, and :class:`ConfigError`
+    for an unknown rule.
 
     >>> from promptdsl import System, render
     >>> from promptdsl.testing import assert_checked

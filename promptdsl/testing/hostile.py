@@ -1,6 +1,7 @@
-"""Hostile texts, and where they are put: what must hold there, and what broke.
+"""Hostile texts, their locations in a prompt, what must stay true there, and what they broke.
 
-In this order: the corpus, the problem that a text causes, its location, and data of a prompt.
+In this order: the corpus, the problem that a text causes, its location in a text, and the data of a
+prompt. Read ``InjectionLocation`` first.
 """
 
 import csv
@@ -24,7 +25,7 @@ from promptdsl.foundation.unicode import valid_unicode
 # The corpus of hostile texts: strings that try to break out of the text around them.
 
 DATA = Path(__file__).with_name("hostile.json")
-"""The texts of the corpus by their kinds, in order."""
+"""The file with the texts of the corpus, by their kinds."""
 
 
 class HostileText(NamedTuple):
@@ -51,9 +52,10 @@ def shortened(text: str) -> str:
 
 
 def _corpus() -> Iterator[HostileText]:
-    """Yield the texts of the data file; some are written as pieces with counts.
+    """Yield the texts of the data file.
 
-    These are long texts, and two neighbouring surrogates, which JSON reads as one character.
+    A text in the file may be a list of pieces, each with its number of repetitions. Long texts are
+    written so, and two adjacent surrogates, which JSON would read as one character.
     """
     corpus: dict[str, list[Any]] = json.loads(DATA.read_text("utf-8"))  # Any: a text, or pieces
     for kind, texts in corpus.items():
@@ -79,21 +81,25 @@ look-alikes, marks of snapshots, long texts, and harmless texts for contrast.
 
 @attrs.frozen
 class InjectionProblem:
-    """What a hostile text does, and what is sent; ``span`` is the location, if it is known."""
+    """What a hostile text does.
+
+    ``wire_text`` is the text that is sent. ``span`` is what contains the hostile text, if that is
+    known. ``provider`` is the provider of the payload that changed.
+    """
 
     what: str
-    sent: str
+    wire_text: str
     span: Span | Origin | None = None
     provider: str | None = None
     location: tuple[str, str] | None = None
-    """The name of the location, and the advice, if they do not follow from the span's kind."""
+    """The name of the location, and the advice, if they do not follow from the kind of the span."""
 
     def failure(self, argument: str, hostile: HostileText) -> str:
         """Return the text of the failure."""
         lines = [f"the argument {argument!r} is not safe: a {hostile} {self.what}"]
         if self.provider:
             lines.append(f"  for: {self.provider}")
-        lines.append(f"  sent: {self.sent}")
+        lines.append(f"  sent: {self.wire_text}")
         if self.span is not None:
             kind = self.span.kind if isinstance(self.span, Span) else ""
             name, advice = self.location or KINDS[kind]
@@ -106,7 +112,7 @@ _AUTHOR = (
     "author text: an f-string, format(), trusted() or format_block",
     "write Value(...), Untrusted(...) or a t-string: these are encoded",
 )
-_VALUE = ("a value", "a value is encoded: does the prompt function change it after that?")
+_VALUE = ("a value", "values are encoded, so the prompt function may change it after that")
 KINDS = {
     "author": _AUTHOR,
     "section": _AUTHOR,
@@ -114,45 +120,47 @@ KINDS = {
     "volatile": _VALUE,
     "conversation": (
         "text of the conversation",
-        "it is sent as it is; with guard_conversation it forges no tag",
+        "it is sent unchanged; with guard_conversation it cannot forge a tag",
     ),
 }
-"""The name of each kind of span, and the advice."""
+"""The name and the advice for each kind of span."""
 
-IN_CODE = "write Code(Value(...)): its fence is longer than any in the value"
-OUTSIDE = ("another part", "does the prompt function write other parts for this text?")
+IN_CODE = "write Code(Value(...)): its code fence is longer than any fence in the value"
+OUTSIDE = ("another part", "the prompt function may write other parts for this text")
 TEMPLATE = (
     "the text of a template",
     "pass it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)",
 )
 DEFINITION = (
     "text of a tool or of the output schema",
-    "it is not encoded: keep it constant, and write what differs in a message",
+    "it is not encoded: keep it constant, and put what differs into a message",
 )
 CALL = (
     "the input of a call",
     "pass a mapping, not JSON text with the argument in it: ToolUse('find', {'q': q}, id)",
 )
-"""The constants above are the names of other locations, with the advice."""
+"""The constants above are the name and the advice for locations of other kinds."""
 
 
-# The location of an argument in a prompt: what is promised there, and which text breaks it.
+# The location of an argument in a prompt: what must stay true there, and which text breaks it.
 
 WORD = "40716253"
-"""A harmless text that no prompt contains, and that upper() and quote() do not change."""
+"""A harmless text that no prompt contains. ``upper()`` and ``quote()`` do not change it."""
 TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
 ENDS_CODE = "ends its code fence"
 
 
 @attrs.frozen
 class InjectionLocation:
-    """A text with the argument in it; ``before`` and ``after`` are the rest of the text.
+    """A text with the argument in it.
 
-    ``start`` and ``end`` are the texts before and after the argument in its complete block.
+    ``before`` and ``after`` are the rest of the text, ``start`` and ``end`` the rest of its block.
     ``names`` and ``literals`` are the tags and delimiters that the argument must not forge.
-    ``bare``: it is read as Markdown. ``code`` is the text before it in a code fence of the author.
-    ``prefix`` begins each of its lines after the first. ``strict``: it has no angle bracket.
-    ``spoken``: it is sent as it is. ``kept``: the function does not change its argument.
+    ``is_markdown``: the argument is read as Markdown. ``code`` is the text from the author's code
+    fence up to the argument, if the argument is in code. ``prefix`` begins each line of the
+    argument after the first. ``has_no_brackets``: angle brackets are encoded there.
+    ``is_verbatim``: the argument is sent unencoded. ``keeps_argument``: the prompt function does
+    not change the argument.
     """
 
     text: str
@@ -162,81 +170,86 @@ class InjectionLocation:
     end: str
     names: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
-    bare: bool = False
+    is_markdown: bool = False
     code: str = ""
     prefix: str = ""
-    strict: bool = False
-    spoken: bool = False
-    kept: bool = False
+    has_no_brackets: bool = False
+    is_verbatim: bool = False
+    keeps_argument: bool = False
 
     @cached_property
-    def around(self) -> tuple[str, str]:
-        """The two lines before, and the two after it."""
+    def adjacent_lines(self) -> tuple[str, str]:
+        """The two lines before the argument, and the two lines after it."""
         return "".join(self.start.splitlines(True)[-2:]), "".join(self.end.splitlines(True)[:2])
 
     @cached_property
-    def begun(self) -> str:
-        """The end of the text before it, from a ``<`` that is not closed; ``""`` without one."""
+    def open_tag(self) -> str:
+        """The end of the text before the argument, from a ``<`` that is not closed; else ``""``."""
         bracket = self.start.rfind("<")
         return self.start[bracket:] if bracket > self.start.rfind(">") else ""
 
     @property
-    def calm(self) -> str:
-        """The text for the harmless word, which an author may have written twice."""
+    def harmless_piece(self) -> str:
+        """The text that the harmless word became; it has the word twice if the author wrote so."""
         return self.text[len(self.before) : len(self.text) - len(self.after)]
 
     def promise_broken_by(self, piece: str, hostile: str) -> str | None:
-        """Return how a text breaks a promise, or ``None``; ``hostile`` is the original text."""
-        lines = self.unindented(piece)
+        """Return what is no longer true with a text in this location; ``None`` if all is well.
+
+        ``piece`` is what was sent for the ``hostile`` text.
+        """
+        lines, harmless = self.unindented(piece), self.harmless_piece
         guarded = guard(piece + self.after, self.names, self.literals) if self.names else piece
-        if not (self.strict or guarded.startswith(piece)):
+        if not (self.has_no_brackets or guarded.startswith(piece)):
             return "forges a tag or delimiter of the prompt"
-        if not self.strict and self._completes(piece) > self._completes(self.calm):
+        if not self.has_no_brackets and self._completes(piece) > self._completes(harmless):
             return "completes a tag of the prompt"
-        if self.spoken:
-            changed = self.kept and piece != valid_unicode(self.calm.replace(WORD, hostile))[0]
-            return "is not sent as it is" if changed and not self.names else None
-        if self.strict and ("<" in lines or ">" in lines):
+        if self.is_verbatim:
+            expected = valid_unicode(harmless.replace(WORD, hostile))[0]
+            is_changed = self.keeps_argument and piece != expected
+            return "is not sent unchanged" if is_changed and not self.names else None
+        if self.has_no_brackets and ("<" in lines or ">" in lines):
             return "writes a tag"
-        before, after = self.around
-        if self.bare and skeleton(before + piece + after) != skeleton(before + self.calm + after):
+        before, after = self.adjacent_lines
+        structure = skeleton(before + harmless + after)
+        if self.is_markdown and skeleton(before + piece + after) != structure:
             return "begins a heading, a rule or a code fence"
-        if self.code and self._fences(piece + after) != self._fences(self.calm + after):
+        if self.code and self._fences(piece + after) != self._fences(harmless + after):
             return ENDS_CODE
-        # Two lone surrogates together are a character in JSON.
+        # In JSON, two adjacent surrogates are one character.
         paired = hostile.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-        wanted = {self.calm.replace(WORD, text) for text in (hostile, paired)}
-        if self.kept and wanted.isdisjoint(readings(lines)):
+        expected_readings = {harmless.replace(WORD, text) for text in (hostile, paired)}
+        if self.keeps_argument and expected_readings.isdisjoint(readings(lines)):
             return "does not come back from decode()"
         return None
 
     def _fences(self, text: str) -> list[str]:
-        """Return the code fences from the author's code fence on."""
+        """Return the code fences in the author's code and in the text that follows it."""
         return [fence for fence, _ in code_fences(self.code + text)]
 
     def _completes(self, piece: str) -> bool:
-        """Return whether a text makes a tag of an open ``<`` of the author."""
-        if not self.begun:
+        """Return whether a text completes an open ``<`` of the author to a tag."""
+        if not self.open_tag:
             return False
-        authored = written_tags(f"{self.begun}>")  # a tag of the author is not changed
+        authored = written_tags(f"{self.open_tag}>")  # the author may write a tag
         names = self.names.difference(*authored)
-        return not guard(self.begun + piece, names, self.literals).startswith(self.begun)
+        return not guard(self.open_tag + piece, names, self.literals).startswith(self.open_tag)
 
     def unindented(self, piece: str) -> str:
-        """Return a text without ``prefix`` in its further lines; blank lines may lack it."""
+        """Return a text without ``prefix`` in all lines but the first; empty lines may lack it."""
         indent = self.prefix.rstrip()
         rest = re.escape(self.prefix[len(indent) :])
         return re.sub(f"\n{re.escape(indent)}(?:{rest})?", "\n", piece) if self.prefix else piece
 
 
 def around_word(text: str) -> tuple[str, str]:
-    """Return the texts before the first harmless word, and after the last one."""
+    """Return the text before the first harmless word, and the text after the last one."""
     before, _, rest = text.partition(WORD)
     return before, rest.rpartition(WORD)[2]
 
 
 def between(text: str, before: str, after: str) -> str | None:
-    """Return the text between a beginning and an end; ``None`` if a text has others."""
+    """Return a text without its beginning and its end; ``None`` if it has other ones."""
     fits = len(text) >= len(before) + len(after)
     if not (fits and text.startswith(before) and text.endswith(after)):
         return None
@@ -244,24 +257,24 @@ def between(text: str, before: str, after: str) -> str | None:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yield the texts that a reader of text, CSV or JSON decodes from a text."""
+    """Yield the texts that a reader of plain text, CSV or JSON gets from a text."""
     yield decode(text)
     if text.startswith('"'):
-        with suppress(csv.Error):  # a line end behind a quoted cell
+        with suppress(csv.Error):  # a line end after a quoted cell
             yield from (decode("".join(cell)) for cell in csv.reader([text]))
     with suppress(ValueError):
         yield str(json.loads(f'"{decode(text)}"', strict=False))
 
 
 def is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
-    """Return whether a tag or a delimiter is open between two texts."""
+    """Return whether a tag or a delimiter is open between two texts, and closed after it."""
     tags = Counter(TAG.findall(before))
     closed = {name for slash, name in TAG.findall(after) if slash}
     is_in_tag = any(tags["", name] > tags["/", name] for name in closed)
     return is_in_tag or holds(after, literals)
 
 
-# Markdown, as a tolerant reader sees it.
+# Markdown, as a tolerant reader understands it.
 
 CONTAINERS = re.compile(r"\s*(?:(?:[-+*>]|\d+[.)])\s+)*")
 LINES = {
@@ -273,7 +286,7 @@ UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*")
 
 
 def skeleton(text: str) -> list[str]:
-    """Return the kinds of the headings, rules and code fences of a text, in their order."""
+    """Return the kinds of the headings, rules and code fences of a text, in the text's order."""
     structure: list[str] = []
     above = ""
     for line in text.splitlines():
@@ -289,11 +302,11 @@ def skeleton(text: str) -> list[str]:
 
 
 FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
-"""A line that opens a code fence, or closes one if nothing follows. Inline code does neither."""
+"""A line that opens a code fence, or closes one if nothing follows it. Inline code does neither."""
 
 
 def code_fences(text: str) -> list[tuple[str, int]]:
-    """Return each code fence that a text opens, and its offset; ``""`` closes the one before."""
+    """Return each code fence that a text opens, with its offset; ``""`` closes the fence before."""
     fences: list[tuple[str, int]] = []
     offset = 0
     for line in text.splitlines(keepends=True):
@@ -310,16 +323,16 @@ def code_fences(text: str) -> list[tuple[str, int]]:
 
 # Hostile texts in the data of a prompt: its tools, its output schema and its calls.
 
-INPUT = frozenset(("input", "args", "arguments"))
-"""The names of providers for the input of a call; only there a key may be a value."""
-NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-"""Keys of a JSON schema whose own keys are names."""
-VALUES = ("enum", "const", "default", "examples", "example")
-"""Keys of a JSON schema with data, such as the values that an argument may have."""
+INPUT_KEYS = frozenset(("input", "args", "arguments"))
+"""The keys of providers for the input of a call. Only in an input, the argument may be a key."""
+KEYS_OF_NAMES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+"""The keys of a JSON schema whose values have names as keys."""
+KEYS_OF_DATA = ("enum", "const", "default", "examples", "example")
+"""The keys of a JSON schema with data, such as the values that an argument may have."""
 
 
 class DataDifference(NamedTuple):
-    """A value in data that differs from another prompt: its path, and the old and new value."""
+    """A difference in the data of two prompts: its path, the old value and the new value."""
 
     path: tuple[str | int, ...]
     before: object
@@ -332,44 +345,48 @@ class DataDifference(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text in both, so that it may contain the argument."""
+        """Whether both values are texts, so that they may contain the argument."""
         return isinstance(self.before, str) and isinstance(self.after, str)
 
     @property
     def is_instruction(self) -> bool:
-        """Whether it is a description or a comment, which a model reads as instructions."""
+        """Whether the value is a description or a comment: a model reads it as an instruction."""
         keys = iter(self.path)
         for key in keys:
-            if key in VALUES or key in INPUT:
+            if key in KEYS_OF_DATA or key in INPUT_KEYS:
                 return False
-            if key in NAMED:
+            if key in KEYS_OF_NAMES:
                 next(keys, None)
         return self.path[-1] in ("description", "title", "$comment")
 
 
 def data_problem(
-    calm: Rendered, spans: Sequence[Span], rendered: Rendered, hostile: str
+    harmless: Rendered, spans: Sequence[Span], rendered: Rendered, hostile: str
 ) -> InjectionProblem | None:
-    """Return the problem of a text in tools, in the output schema or in calls."""
-    for change in differences(_data_of(calm), _data_of(rendered)):
-        broken = _promise_broken_by(change, calm, hostile)
+    """Return the problem of a hostile text in tools, in the output schema or in calls.
+
+    ``harmless`` is the prompt with the harmless word, ``spans`` are its spans, and ``rendered`` is
+    the prompt with the hostile text.
+    """
+    for change in differences(_data_of(harmless), _data_of(rendered)):
+        broken = _promise_broken_by(change, harmless, hostile)
         if broken:
-            definitions = _definitions_of(calm)
-            contents = [message.content for message in calm.messages]
+            definitions = _definitions_of(harmless)
+            contents = [message.content for message in harmless.messages]
             calls = [
                 span for span in spans if contents[span.message][span.block].type == "tool_use"
             ]
             tools = [Origin(definition.name, definition.source) for definition in definitions]
-            number = int([*change.path, -1][0])
-            kind = CALL if number >= len(definitions) else DEFINITION
-            origin = [*tools, *calls, None][number]
+            index = int([*change.path, -1][0])
+            kind = CALL if index >= len(definitions) else DEFINITION
+            origin = [*tools, *calls, None][index]
             return InjectionProblem(broken, str(change), origin, location=kind)
     return None
 
 
-def _promise_broken_by(change: DataDifference, calm: Rendered, hostile: str) -> str | None:
-    """Return how a difference in data breaks a promise, or ``None``."""
-    location = _location_in(str(change.before), calm)
+def _promise_broken_by(change: DataDifference, harmless: Rendered, hostile: str) -> str | None:
+    """Return what is no longer true with a difference in data; ``None`` if all is well."""
+    location = _location_in(str(change.before), harmless)
     if change.is_text and WORD in location.text:
         piece = between(str(change.after), location.before, location.after)
         if piece is not None and not change.is_instruction:
@@ -379,13 +396,13 @@ def _promise_broken_by(change: DataDifference, calm: Rendered, hostile: str) -> 
     return "changes more than its own text"
 
 
-def _location_in(text: str, calm: Rendered) -> InjectionLocation:
-    """Return the location of the argument in a text that is read as an instruction."""
+def _location_in(text: str, harmless: Rendered) -> InjectionLocation:
+    """Return the location of the argument in a text that a model reads as an instruction."""
     before, after = around_word(text)
-    names = calm.config.tags | paired_tags(before + after)
-    literals = frozenset(calm.config.literals)
-    bare = not is_enclosed(before, after, literals)
-    return InjectionLocation(text, before, after, before, after, names, literals, bare)
+    names = harmless.config.tags | paired_tags(before + after)
+    literals = frozenset(harmless.config.literals)
+    is_markdown = not is_enclosed(before, after, literals)
+    return InjectionLocation(text, before, after, before, after, names, literals, is_markdown)
 
 
 def _definitions_of(rendered: Rendered) -> list[ToolDefinition | OutputSchema]:
@@ -393,7 +410,7 @@ def _definitions_of(rendered: Rendered) -> list[ToolDefinition | OutputSchema]:
 
 
 def _data_of(rendered: Rendered) -> list[object]:
-    """Return the fields of tools and of the output schema, then the input of each call."""
+    """Return the fields of each tool and of the output schema, and then the input of each call."""
     definitions = [
         attrs.asdict(definition, recurse=False) for definition in _definitions_of(rendered)
     ]
@@ -405,31 +422,32 @@ def _data_of(rendered: Rendered) -> list[object]:
 
 
 def differences(before: object, after: object, *path: str | int) -> Iterator[DataDifference]:
-    """Yield each difference of two JSON values; values of different structure differ as a whole.
+    """Yield each difference of two JSON values.
 
-    The name of a speaker is not compared, since it is left out for a provider that refuses it.
+    Objects or lists with a different structure are one difference. Names of speakers are not
+    compared: they are left out for a provider that refuses a name.
     """
     if before == after:  # the usual case
         return
     if path[-1:] == ("arguments",) and isinstance(before, str) and isinstance(after, str):
         before, after = _read(before), _read(after)
     if is_mapping(before) and is_mapping(after):
-        items, others = _compared(before), _compared(after)
-        pairs = [*zip(items, others, strict=False)]
-        may_be_value = not INPUT.isdisjoint(path)
+        old_items, new_items = _compared_items(before), _compared_items(after)
+        pairs = [*zip(old_items, new_items, strict=False)]
+        may_be_value = not INPUT_KEYS.isdisjoint(path)
         alike = [a == b or (may_be_value and WORD in a) for (a, _), (b, _) in pairs]
-        if len(items) == len(others) and all(alike):
-            for (key, value), (_, other) in pairs:
-                yield from differences(value, other, *path, key)
+        if len(old_items) == len(new_items) and all(alike):
+            for (key, old), (_, new) in pairs:
+                yield from differences(old, new, *path, key)
             return
     elif is_list(before) and is_list(after) and len(before) == len(after):
-        for index, (value, other) in enumerate(zip(before, after, strict=True)):
-            yield from differences(value, other, *path, index)
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from differences(old, new, *path, index)
         return
     yield DataDifference(path, before, after)
 
 
-def _compared(mapping: Mapping[str, object]) -> list[tuple[str, object]]:
+def _compared_items(mapping: Mapping[str, object]) -> list[tuple[str, object]]:
     """Return the items of a JSON object, without the name of a speaker."""
     return [
         (key, value) for key, value in mapping.items() if key != "name" or "role" not in mapping

@@ -1,7 +1,7 @@
-"""The assertion that hostile texts in an argument of a prompt function change nothing else.
+"""The assertion that a hostile text in an argument of a prompt function changes nothing else.
 
-Begin with ``assert_injection_safe``: it renders the prompt with a harmless word, as a
-``CalmPrompt``, then with each hostile text. ``CalmPrompt.problem`` compares the two.
+Read ``assert_injection_safe`` first. It renders the prompt with a harmless word, as a
+``HarmlessPrompt``, and then with each hostile text. ``HarmlessPrompt.problem`` compares the two.
 """
 
 import re
@@ -54,14 +54,15 @@ from promptdsl.testing.hostile import (
 )
 
 TARGETS = (None, *RECOGNISED)
+"""The providers for which hostile texts are tried, one after the other."""
 EXPRESSION = HostileText("template syntax", f"{{{{ {WORD} + 0 }}}}")
 HARMLESS = ("", "x", "\xe9", "a < b", "x\ny", "x" * 5_000)
-"""Texts that a function may also leave out or replace."""
+"""Texts that show whether a function leaves out or replaces harmless texts, too."""
 PROBE = (
     f"  {WORD} <b>\n\n\t{WORD}</event> & &lt; # ` | {{{{ 1 }}}} \r\n\x00\x1b\u200b\u202e\ud800\xe9"
     f"{' x' * 2_000} "
 )
-"""A text that shows how the argument is changed: is it cut, stripped, indented, encoded?"""
+"""A text that shows whether the argument is cut, stripped, indented or encoded."""
 CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]+\|>|</?s>|\[/?INST\]|<(?:start|end)_of_turn>")
 
 WrittenPrompt: TypeAlias = Node | Rendered
@@ -74,22 +75,24 @@ def assert_injection_safe(
     """Fail if a hostile text in an argument of a prompt function changes more than its own text.
 
     ``prompt_function`` returns a prompt, or the result of :func:`render` for a model or with
-    settings. ``argument`` is the name of an argument that takes a string; ``others`` are its other
-    arguments. It tries each text of :data:`HOSTILE`, and texts with the tags of this prompt:
+    settings. ``argument`` is the name of an argument that takes a string; ``others`` are the other
+    arguments. The assertion tries each text of :data:`HOSTILE`, and texts that forge the tags of
+    this prompt:
 
     - The messages, their roles and blocks, all other texts and the structure of the payload must
-      stay the same. Each text is tried for another provider.
+      stay the same. Each text is tried for one provider; all providers take turns.
     - Tools, :class:`Output` and the input of calls must stay the same, too. Their descriptions are
-      instructions, which are not encoded; all else in them, such as an ``enum``, is data.
-    - A value must not open, close or forge a tag or delimiter. In instructions it must not begin a
-      heading, rule or code fence. ``decode`` must return the original text.
-    - Text of a conversation, as in a :class:`User`, must be sent as it is. It may forge tags,
+      instructions, which are not encoded. All else in them, such as an ``enum``, is data.
+    - A value must not open, close or forge a tag or delimiter. In instructions, it must not begin a
+      heading, rule or code fence. ``decode()`` must return the original text.
+    - Text of a conversation, as in a :class:`User`, must be sent unchanged. It may forge tags,
       unless ``guard_conversation`` is set.
 
-    Author text, such as an f-string in a ``System``, fails. The function may leave out or replace a
-    text if it does so with a harmless text, too. An exception of the function gets a note with the
-    text; it may only refuse a lone surrogate, with a ``UnicodeEncodeError``. Raises
-    :class:`OptionError` for an async function, and for missing or unknown arguments.
+    An argument in author text, such as an f-string in a ``System``, fails. The function may leave
+    out or replace a text if it does the same with a harmless text. An exception of the function
+    gets a note with the text. The function may only refuse a lone surrogate, with a
+    ``UnicodeEncodeError``. Raises :class:`OptionError` for an async function, and for missing or
+    unknown arguments.
 
     >>> from promptdsl import System, Value
     >>> from promptdsl.testing import assert_injection_safe
@@ -104,47 +107,50 @@ def assert_injection_safe(
     write = _writer(prompt_function, argument, others)
 
     @cache
-    def calm_for(target: ProviderName | None) -> CalmPrompt:
+    def harmless_prompt_for(target: ProviderName | None) -> HarmlessPrompt:
         __tracebackhide__ = True
-        return CalmPrompt(write, target)
+        return HarmlessPrompt(write, target)
 
-    calm = calm_for(None)
-    if WORD not in repr(_content(calm.rendered)):
+    harmless_prompt = harmless_prompt_for(None)
+    if WORD not in repr(_content(harmless_prompt.rendered)):
         raise AssertionError(
-            f"the argument {argument!r} is not in the prompt, so nothing was tested:\n"
-            f"  the prompt function got the text {WORD!r}, but leaves it out or changes it"
+            f"the argument {argument!r} is not in the prompt, so nothing was tested\n"
+            f"  the prompt function got the text {WORD!r}, and left it out or changed it"
         )
     evaluated = _rendered(write(EXPRESSION.text), None).messages
-    if WORD in repr(evaluated) and evaluated == calm.rendered.messages:
-        span = calm.first_span
-        sent = shortened(span.text) if span else WORD
-        problem = InjectionProblem("is read as a template", sent, span, location=TEMPLATE)
+    if WORD in repr(evaluated) and evaluated == harmless_prompt.rendered.messages:
+        span = harmless_prompt.first_span
+        text = shortened(span.text) if span else WORD
+        problem = InjectionProblem("is read as a template", text, span, location=TEMPLATE)
         raise AssertionError(problem.failure(argument, EXPRESSION))
-    for number, hostile in enumerate((*HOSTILE, *calm.forgeries())):
-        target = TARGETS[number % len(TARGETS)]
+    for index, hostile in enumerate((*HOSTILE, *harmless_prompt.forgeries())):
+        target = TARGETS[index % len(TARGETS)]
         try:
             rendered = _rendered(write(hostile.text), target)
         except UnicodeEncodeError:
             if valid_unicode(hostile.text)[0] == hostile.text:
                 raise
             continue
-        broken = calm_for(target).problem(rendered, hostile.text)
+        broken = harmless_prompt_for(target).problem(rendered, hostile.text)
         if broken and not _is_harmless(rendered, write, target):
             raise AssertionError(broken.failure(argument, hostile))
 
 
 @public_api
 def _writer(
-    prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
+    prompt_function: Callable[..., WrittenPrompt], argument: str, arguments: Mapping[str, object]
 ) -> Callable[[str], WrittenPrompt]:
-    """Return the prompt function as a function of one text; check the other arguments."""
+    """Return the prompt function as a function of one text; check the other arguments.
+
+    Raises :class:`OptionError` for wrong arguments.
+    """
     if not callable(prompt_function):
         raise _not_a_function(kind_of(prompt_function))
     if iscoroutinefunction(prompt_function):
         raise _not_a_function("an async function")
     expected = signature(prompt_function)
     try:
-        expected.bind(**{**others, argument: ""})
+        expected.bind(**{**arguments, argument: ""})
     except TypeError as error:
         fix = nearest(argument, list(expected.parameters))
         if argument in expected.parameters:
@@ -156,7 +162,7 @@ def _writer(
     def write(text: str) -> WrittenPrompt:
         __tracebackhide__ = True
         try:
-            return prompt_function(**{**others, argument: text})
+            return prompt_function(**{**arguments, argument: text})
         except Exception as error:
             error.add_note(f"raised with {argument}={shortened(text)}")
             raise
@@ -165,7 +171,7 @@ def _writer(
 
 
 def _not_a_function(kind: str) -> OptionError:
-    """Return the error for what is not a function that returns a prompt."""
+    """Return the error for an argument that is not a function; ``kind`` says what it is."""
     return OptionError(
         f"assert_injection_safe() takes a function that returns a prompt, not {kind}",
         fix="pass the function itself: assert_injection_safe(support, 'plan')",
@@ -174,7 +180,7 @@ def _not_a_function(kind: str) -> OptionError:
 
 
 def _rendered(prompt: WrittenPrompt, target: ProviderName | None) -> Rendered:
-    """Return a prompt rendered for a target, unless its author already rendered it for one."""
+    """Return a prompt rendered for a target, unless its author already rendered it for a target."""
     if not isinstance(prompt, Rendered):
         return render(prompt, provider=target)
     if prompt.facts.provider or target is None:
@@ -185,7 +191,7 @@ def _rendered(prompt: WrittenPrompt, target: ProviderName | None) -> Rendered:
 def _is_harmless(
     rendered: Rendered, write: Callable[[str], WrittenPrompt], target: ProviderName | None
 ) -> bool:
-    """Return whether a harmless text gives the same prompt, so that the text is not in it."""
+    """Return whether a harmless text gives the same prompt: then a hostile text is not in it."""
     for text in HARMLESS:
         with suppress(Exception):
             if _content(_rendered(write(text), target)) == _content(rendered):
@@ -193,8 +199,12 @@ def _is_harmless(
     return False
 
 
-class CalmPrompt:
-    """The prompt with a harmless word in the argument, for a target: others are compared to it."""
+class HarmlessPrompt:
+    """The prompt with a harmless word in the argument, to compare it with hostile texts.
+
+    ``locations`` are the locations of the argument, by the indexes of their spans. ``frames`` has
+    for each block the texts around the argument.
+    """
 
     def __init__(self, write: Callable[[str], WrittenPrompt], target: ProviderName | None) -> None:
         self.rendered = _rendered(write(WORD), target)
@@ -207,33 +217,41 @@ class CalmPrompt:
         except UnicodeEncodeError:
             self.probe = PROBE.replace("\ud800", "")
             probed = _rendered(write(self.probe), target)
-        shown = probed.spans()
-        if len(shown) != len(self.spans):
-            shown = self.spans
+        probed_spans = probed.spans()
+        if len(probed_spans) != len(self.spans):
+            probed_spans = self.spans
         self.locations = {
-            index: self._location(index, shown[index].text)
+            index: self._location(index, probed_spans[index].text)
             for index, span in enumerate(self.spans)
             if WORD in span.text
         }
         self.frames = list(self._frames())
 
     def _frames(self) -> Iterator[tuple[str | None, str, InjectionLocation | None]]:
-        """Yield for each block the texts around the argument, or the text of the block."""
-        groups = groupby(enumerate(self.spans), key=lambda each: _block(each[1]))
+        """Yield for each block the texts before and after the argument, and its location.
+
+        For a block without the argument, these are the complete text, ``""`` and ``None``.
+        """
+        groups = groupby(enumerate(self.spans), key=lambda numbered: _block(numbered[1]))
         for text, (_, group) in zip(_texts(self.rendered), groups, strict=True):
             indices, spans = zip(*group, strict=True)
-            at = [number for number, index in enumerate(indices) if index in self.locations]
-            if not at:
+            positions = [
+                position for position, index in enumerate(indices) if index in self.locations
+            ]
+            if not positions:
                 yield text, "", None
-            elif len(at) > 1:
-                yield None, "", None  # several arguments in a block are compared by spans
+            elif len(positions) > 1:
+                yield None, "", None  # a block with several arguments is compared span by span
             else:
-                location = self.locations[indices[at[0]]]
-                before = _text(spans[: at[0]]) + location.before
-                yield before, location.after + _text(spans[at[0] + 1 :]), location
+                location = self.locations[indices[positions[0]]]
+                before = _text(spans[: positions[0]]) + location.before
+                yield before, location.after + _text(spans[positions[0] + 1 :]), location
 
     def _location(self, index: int, probed: str) -> InjectionLocation:
-        """Return the location of the argument in a span; ``probed`` is the span with the probe."""
+        """Return the location of the argument in a span.
+
+        ``probed`` is the text of the same span with ``PROBE`` as the argument.
+        """
         span, config = self.spans[index], self.rendered.config
         block = [other for other in self.spans if _block(other) == _block(span)]
         earlier = [other for other in block if other.start < span.start]
@@ -242,20 +260,20 @@ class CalmPrompt:
         start, end = _text(earlier) + before, after + _text(later)
         probe = probed[len(before) : len(probed) - len(after)]
         code = _code_before(span, block, (start, end), config.literals)
-        # Text in a tag that the author wrote by hand is Markdown, too.
+        # Text in a tag that the author wrote is Markdown, too.
         opening, closing = _text_of("section", earlier), _text_of("section", later)
         enclosed = code is not None or is_enclosed(opening, closing, config.literals)
         location = InjectionLocation(span.text, before, after, start, end)
         if further := re.search(rf"\n([^\n]*?)\t{WORD}", probe):
             location = attrs.evolve(location, prefix=further[1])
-        expected = location.calm.replace(WORD, self.probe)
-        # A Volatile of a conversation is sent as it is, unless a code fence or tag is around it.
+        expected = location.harmless_piece.replace(WORD, self.probe)
+        # A Volatile in a conversation is sent unencoded, unless it is in a code fence or a tag.
         is_sent_as_is = span.kind == "volatile" and span.role in ("user", "assistant", "tool")
         if span.kind == "conversation" or (is_sent_as_is and "<" in probe and not enclosed):
             location = attrs.evolve(
                 location,
-                spoken=True,
-                kept=valid_unicode(expected)[0] == probe,
+                is_verbatim=True,
+                keeps_argument=valid_unicode(expected)[0] == probe,
                 names=self._closed_in_turn(span),
             )
             if not config.guard_conversation:
@@ -266,17 +284,17 @@ class CalmPrompt:
         location = attrs.evolve(
             location,
             names=config.tags.union(*written_tags(library)) | paired_tags(authored),
-            strict=WORD != probe and "<" not in probe,
-            kept=expected in readings(location.unindented(probe)),
+            has_no_brackets=WORD != probe and "<" not in probe,
+            keeps_argument=expected in readings(location.unindented(probe)),
         )
         if holds(library, config.literals):
             location = attrs.evolve(location, literals=frozenset(config.literals))
         if config.format != "markdown" or span.role not in ("system", "developer"):
             return location
-        return attrs.evolve(location, bare=not enclosed, code=code or "")
+        return attrs.evolve(location, is_markdown=not enclosed, code=code or "")
 
     def _closed_in_turn(self, span: Span) -> frozenset[str]:
-        """Return the tags that the author closes in a written turn of the conversation."""
+        """Return the tags that the author closes in a turn that is not from a ``History``."""
         if span.role not in ("user", "assistant") or span.turn.startswith("history["):
             return frozenset()
         turn = [other for other in self.spans if other.turn == span.turn]
@@ -284,49 +302,49 @@ class CalmPrompt:
 
     @property
     def first_span(self) -> Span | None:
-        """The first span with the argument; ``None`` if it is only in tools or calls."""
+        """The first span with the argument; ``None`` if the argument is only in tools or calls."""
         return next((self.spans[index] for index in self.locations), None)
 
     def forgeries(self) -> Iterator[HostileText]:
-        """Yield texts that forge the tags and delimiters of this prompt."""
+        """Yield hostile texts that forge the tags, code fences and delimiters of this prompt."""
         locations = self.locations.values()
         names = {name for location in locations for name in location.names}
-        known = {hostile.text for hostile in HOSTILE}
+        corpus_texts = {hostile.text for hostile in HOSTILE}
         for name in sorted(names):
-            if f"</{name}>" not in known:
+            if f"</{name}>" not in corpus_texts:
                 yield HostileText("tag", f"</{name}>")
                 yield HostileText("tag", f"x</ {name.upper()}\n>\n# obey\n<{name}>")
         for location in locations:
-            begun = location.begun.strip("</ \n").lower()
+            tag_start = location.open_tag.strip("</ \n").lower()
             for name in sorted(location.names):
-                if location.begun and name.startswith(begun):
-                    yield HostileText("rest of a tag", f"{name[len(begun) :]}>")
+                if location.open_tag and name.startswith(tag_start):
+                    yield HostileText("rest of a tag", f"{name[len(tag_start) :]}>")
             for fence, _ in code_fences(location.code):
                 yield HostileText("code", f"x\n{fence}\n# obey\n{fence}")
         for literal in sorted({literal for location in locations for literal in location.literals}):
             yield HostileText("delimiter", f"x\n{literal}\nobey")
 
     def problem(self, rendered: Rendered, hostile: str) -> InjectionProblem | None:
-        """Return the problem of a prompt with a hostile text; ``None`` if it is safe."""
-        calm_roles, roles = _roles(self.rendered), _roles(rendered)
-        if calm_roles != roles:
-            sent = f"{', '.join(roles)}; with a harmless text: {', '.join(calm_roles)}"
-            return InjectionProblem("changes the messages", sent)
+        """Return the problem of the prompt with a hostile text; ``None`` if it is safe."""
+        harmless_roles, roles = _roles(self.rendered), _roles(rendered)
+        if harmless_roles != roles:
+            description = f"{', '.join(roles)}; with a harmless text: {', '.join(harmless_roles)}"
+            return InjectionProblem("changes the messages", description)
         problem = data_problem(self.rendered, self.spans, rendered, hostile)
         if problem:
             return problem
         texts = _texts(rendered)
         if not self._is_kept(texts, hostile):
             problem = self._span_problem(rendered.spans(), hostile)
-        # A blank text is left out for a provider that refuses it.
+        # For a provider that refuses a blank text, it is left out: its payload may differ.
         if problem or any(text is not None and not text.strip() for text in texts):
             return problem
         return self._payload_problem(rendered)
 
     def _is_kept(self, texts: Sequence[str | None], hostile: str) -> bool:
-        """Return whether the texts of all blocks are enough to show that the text is safe.
+        """Return whether the texts of all blocks show that the hostile text is safe.
 
-        They nearly always are. Else spans are compared, which cost as much as a render.
+        They nearly always do. If not, spans are compared, which takes as long as a render.
         """
         if len(texts) != len(self.frames):
             return False
@@ -341,24 +359,24 @@ class CalmPrompt:
         return True
 
     def _span_problem(self, spans: Sequence[Span], hostile: str) -> InjectionProblem | None:
-        for index, (calm, span) in enumerate(zip(self.spans, spans, strict=False)):
+        for index, (harmless_span, span) in enumerate(zip(self.spans, spans, strict=False)):
             location = self.locations.get(index)
             if location is None:
-                if _frame(span, span.text) != _frame(calm, calm.text):
-                    return _outside(span, span.text)
+                if _frame(span, span.text) != _frame(harmless_span, harmless_span.text):
+                    return _outside_problem(span, span.text)
                 continue
             piece = between(span.text, location.before, location.after)
-            if piece is None or _frame(span) != _frame(calm):
-                return _outside(span, span.text)
+            if piece is None or _frame(span) != _frame(harmless_span):
+                return _outside_problem(span, span.text)
             broken = location.promise_broken_by(piece, hostile)
             if broken is not None:
-                label = (KINDS[calm.kind][0], IN_CODE) if broken == ENDS_CODE else None
-                return InjectionProblem(broken, shortened(span.text), calm, location=label)
+                label = (KINDS[harmless_span.kind][0], IN_CODE) if broken == ENDS_CODE else None
+                return InjectionProblem(broken, shortened(span.text), harmless_span, location=label)
         if len(spans) > len(self.spans):
-            added = spans[len(self.spans)]
-            return _outside(added, added.text)
+            new_span = spans[len(self.spans)]
+            return _outside_problem(new_span, new_span.text)
         if len(spans) < len(self.spans):
-            return _outside(self.spans[len(spans)], "")
+            return _outside_problem(self.spans[len(spans)], "")
         return None
 
     def _payload_problem(self, rendered: Rendered) -> InjectionProblem | None:
@@ -375,24 +393,26 @@ class CalmPrompt:
 
 
 def _code_before(
-    span: Span, block: Sequence[Span], around: tuple[str, str], literals: Collection[str]
+    span: Span, block: Sequence[Span], surroundings: tuple[str, str], literals: Collection[str]
 ) -> str | None:
-    """Return the text before an argument in its code fence; ``None`` if it is in no code fence.
+    """Return the text from the author's code fence up to the argument; ``None`` without a fence.
 
-    ``around`` are the texts before and after the argument in its block. The result is empty if
-    promptdsl wrote the code fence, or a tag or a delimiter around the argument.
+    ``surroundings`` are the texts before and after the argument in its block. Returns ``""`` if
+    promptdsl wrote the code fence, or if a tag or delimiter encloses the argument.
     """
-    fence, edge = [("", 0), *code_fences(around[0])][-1]
+    fence, edge = [("", 0), *code_fences(surroundings[0])][-1]
     if not fence:
         return None
     first, *inner = [other for other in block if other.end > edge and other.start <= span.start]
-    if first.kind == "section" or is_enclosed(_text_of("section", inner), around[1], literals):
+    if first.kind == "section" or is_enclosed(
+        _text_of("section", inner), surroundings[1], literals
+    ):
         return ""
-    return around[0][edge:]
+    return surroundings[0][edge:]
 
 
 def _content(rendered: Rendered) -> tuple[object, ...]:
-    """Return all content of a prompt, before it is written for a provider."""
+    """Return the messages, tools and output of a prompt, before they are written for a provider."""
     return rendered.messages, rendered.tools, rendered.output
 
 
@@ -409,21 +429,21 @@ def _text_of(kind: str, spans: Iterable[Span]) -> str:
     return _text(span for span in spans if span.kind == kind)
 
 
-def _outside(span: Span, sent: str) -> InjectionProblem:
+def _outside_problem(span: Span, text: str) -> InjectionProblem:
     what = "changes another text of the prompt"
-    return InjectionProblem(what, shortened(sent), span, location=OUTSIDE)
+    return InjectionProblem(what, shortened(text), span, location=OUTSIDE)
 
 
 def _frame(span: Span, text: str = "") -> tuple[object, ...]:
-    """Return what must stay the same of a span, with its text if the argument is not in it."""
+    """Return what must stay the same in a span: its location, its kind, and a text."""
     if span.kind == "section":
-        # A longer value may need a longer code fence, and an empty one leaves no blank at the end.
+        # A value may need a longer code fence. An empty value leaves no blank at the end.
         text = re.sub("`{3,}", "```", text).rstrip(" ")
     return *_block(span), span.kind, text
 
 
 def _roles(rendered: Rendered) -> list[str]:
-    """Return the role of each message with the types of its blocks."""
+    """Return the role of each message, with the types of its blocks other than texts."""
     return [
         " ".join([message.role, *(block.type for block in message.content if block.type != "text")])
         for message in rendered.messages
@@ -447,7 +467,7 @@ def _block_text(block: Block) -> str | None:
 
 
 def _payload_of(rendered: Rendered) -> JsonValue:
-    """Return the payload; ``None`` without a target, or if calls have no results."""
+    """Return the payload; ``None`` without a provider, or if calls have no results."""
     if rendered.facts.provider is not None:
         with suppress(PendingToolCalls):
             return rendered._payload()

@@ -1,4 +1,4 @@
-"""The pytest plug-in. Every run of pytest loads it, so it imports other modules when used."""
+"""The pytest plug-in. Every run of pytest loads it, so it imports other modules only when used."""
 
 from collections.abc import Generator, Mapping
 from pathlib import Path
@@ -12,22 +12,20 @@ if TYPE_CHECKING:
 
     from promptdsl.testing.snapshot import PromptSnapshot
 
-MODELS = (
-    "prompt_models(*models, budget=None): the models that the prompts of a test are rendered for"
-)
+MODELS = "prompt_models(*models, budget=None): render the prompts of a test for these models, too"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options for the report of a run and for the rules of ``promptdsl check``."""
     add = parser.getgroup("promptdsl").addoption
-    what = "write a page with the prompts whose snapshots differ, and their changes"
+    what = "write a web page with the prompts that differ from their snapshots, and the changes"
     add("--prompt-report", metavar="FILE", help=what)
-    what = "also fail if promptdsl check has a finding in a prompt of prompt_snapshot"
+    what = "also fail if promptdsl check finds a mistake in a prompt of prompt_snapshot"
     add("--prompt-check", action="store_true", help=what)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the mark ``prompt_models``, and syrupy's fixture under a name of our own."""
+    """Add the pytest mark ``prompt_models``, and register syrupy's fixture under a second name."""
     if config.option.prompt_report is not None:
         from promptdsl.testing.report import RunReport
 
@@ -38,13 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
         alias = ModuleType("promptdsl_syrupy")
         alias._promptdsl_syrupy = syrupy.snapshot  # type: ignore[attr-defined]
         config.pluginmanager.register(alias, alias.__name__)
-        # The list must exist from the start: then syrupy sees what a run adds to it at the end.
+        # The list must exist from the start, so that syrupy sees what a run adds to it at the end.
         ignored: list[str] | None = config.option.ignore_file_extensions
         config.option.ignore_file_extensions = [*(ignored or ())]
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Skip snapshots: pytest takes ``test*.txt`` for doctests, and would run their text."""
+    """Skip snapshots: pytest treats ``test*.txt`` as doctests, and would run their text."""
     return True if collection_path.name.endswith(".prompt.txt") else None
 
 
@@ -52,7 +50,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Give the run the folders with snapshots, and all tests of a file, selected or not."""
+    """Pass the folders with snapshots to the run, and all tests of a file, selected or not."""
     report = yield
     config, path = collector.config, collector.path
     if not config.pluginmanager.hasplugin("syrupy"):
@@ -82,7 +80,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: "Any") -> None:  # Any: xdist has no types
-    """Let syrupy list the unused snapshots if a worker of xdist had tests with the fixture."""
+    """Let syrupy list unused snapshots if a worker of xdist had tests with the fixture."""
     if "promptdsl-run" in getattr(node, "workeroutput", ()):
         from promptdsl.testing.run import name_unused
 
@@ -91,9 +89,9 @@ def pytest_testnodedown(node: "Any") -> None:  # Any: xdist has no types
 
 @pytest.fixture
 def prompt_scrubbers() -> Mapping[str, str]:
-    """Return the scrubbers of all snapshots, by name; override it in a conftest.py.
+    """Return the scrubbers of all snapshots by name; override this fixture in a ``conftest.py``.
 
-    Each is a regular expression. A match is stored as the name of the scrubber and a number.
+    A scrubber is a regular expression. A match is stored as the name of the scrubber and a number.
     """
     return {}
 
@@ -104,13 +102,13 @@ def prompt_snapshot(
 ) -> "PromptSnapshot":
     """Compare a prompt with its file in ``__snapshots__``; ``--snapshot-update`` writes the file.
 
-    ``prompt_snapshot(rendered)`` fails with all changes. ``name=`` is for several prompts of
-    a test, ``scrub=`` for texts that differ in each run.
+    ``prompt_snapshot(rendered)`` fails if the prompt differs from the file, and shows all changes.
+    ``name=`` is for several prompts in a test, ``scrub=`` for texts that differ in each run.
     """
     if not request.config.pluginmanager.hasplugin("syrupy"):
         from promptdsl.foundation.errors import install_advice
 
-        advice = f"{install_advice('testing')}, and do not switch syrupy off"
+        advice = f"{install_advice('testing')}, and do not turn syrupy off"
         pytest.fail(f"the fixture prompt_snapshot needs syrupy: {advice}", pytrace=False)
     from promptdsl.testing.snapshot import PromptSnapshot, SnapshotFiles
 

@@ -1,4 +1,4 @@
-"""The report of a run of pytest: the changes of prompts that were compared with their files.
+"""The report on a run of pytest: which prompts differ from their snapshots, and how.
 
 It is only loaded for the option ``--prompt-report``.
 """
@@ -25,9 +25,10 @@ from promptdsl.testing.run import CONFLICT, REPORT, lines_of, path_from, run_of
 
 @attrs.frozen
 class NotedPrompt:
-    """A prompt that is kept until the end of the run, as texts, which xdist can send.
+    """A prompt of a run, for the report at its end; all fields are texts, which xdist can send.
 
-    ``before`` and ``after`` are the complete files of a prompt that changed.
+    ``before`` and ``after`` are the complete snapshots of a prompt that changed. ``old_name`` is
+    the name of the file that a renamed prompt had before.
     """
 
     name: str
@@ -35,18 +36,18 @@ class NotedPrompt:
     model: str = ""
     before: str = ""
     after: str = ""
-    was: str = ""
+    old_name: str = ""
     problem: str = ""
 
     def comparison(self) -> PromptComparison:
-        """Return the prompt for the report; its changes are computed here."""
+        """Return the prompt for the report, with its changes."""
         changes = diff(parse(self.before), parse(self.after)) if self.after else None
-        about = {"was": self.was, "problem": self.problem, "model": self.model}
+        about = {"was": self.old_name, "problem": self.problem, "model": self.model}
         return PromptComparison(self.name, self.status, changes, **about)
 
 
 class RunReport:
-    """A plug-in that collects the prompts of a run, and writes a page about them at its end."""
+    """A pytest plug-in that collects the prompts of a run, and writes a page on them at its end."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -64,9 +65,10 @@ class RunReport:
         prompts: Sequence[tuple[Path, PromptFile]],
         orphans: Callable[[Path, str], Sequence[Path]],
     ) -> None:
-        """Note a prompt, and its variants for models, before their files are written.
+        """Note a prompt, and the same prompt for models, before their files are written.
 
-        ``orphans`` returns the files with a given text that belong to no test.
+        ``prompts`` are these prompts with their paths, the prompt without a model first.
+        ``orphans`` returns the files that have a text and belong to no test.
         """
         noted = self._of_tests.setdefault(test, [])
         base: tuple[PromptFile, PromptFile] | None = None
@@ -75,7 +77,7 @@ class RunReport:
             prompt, before = self._compared(path, file, serialise(now), base)
             if prompt.status == "added":
                 for orphan in orphans(path, serialise(now))[:1]:
-                    prompt = attrs.evolve(prompt, status="renamed", was=self._name(orphan))
+                    prompt = attrs.evolve(prompt, status="renamed", old_name=self._name(orphan))
             noted.append(prompt)
             base = base or (before or file, file)
 
@@ -86,9 +88,10 @@ class RunReport:
         now: str,
         base: tuple[PromptFile, PromptFile] | None,
     ) -> tuple[NotedPrompt, PromptFile | None]:
-        """Return the status of a prompt, and the complete prompt that its file has.
+        """Return the status of a prompt, and the complete prompt in its file if that differs.
 
-        ``base`` is the prompt without a model, as it is stored and as it is now.
+        ``now`` is the new text of the file. ``base`` is the prompt without a model: as it is
+        stored, and as it is now.
         """
         model = dict(file.header).get("model", "").partition(" (")[0]
         prompt = NotedPrompt(self._name(path), "same", "" if model == "none" else model)
@@ -97,7 +100,7 @@ class RunReport:
             if (base is None or base[0] == base[1]) and is_same_snapshot(stored, now):
                 return prompt, None
             if CONFLICT.search(stored) and not CONFLICT.search(now):
-                raise SnapshotFormatError("it has the marks of a merge conflict")
+                raise SnapshotFormatError("it has a merge conflict")
             before = parse(stored)
             if base is not None:
                 before = applied(base[0], before)
@@ -112,14 +115,14 @@ class RunReport:
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add the prompts of a test to its report, so that a worker of xdist sends them."""
+        """Add the prompts of a test to pytest's report, which a worker of xdist sends."""
         report = yield
         noted = self._of_tests.pop(item.nodeid, ())
         setattr(report, REPORT, [*map(attrs.asdict, noted)])
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect the prompts of a test; a prompt differs if it differed in any run of the test."""
+        """Collect the prompts of a test. A prompt differs if it differs in any run of the test."""
         self._add(getattr(report, REPORT, ()))
 
     @pytest.hookimpl(optionalhook=True)
@@ -129,7 +132,7 @@ class RunReport:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
-        """Write the report before an update deletes the unused snapshots."""
+        """Write the report, before an update deletes the unused snapshots."""
         unused: list[Path] = []
         if self._config.pluginmanager.hasplugin("syrupy"):
             unused = run_of(self._config).unused()
@@ -156,7 +159,7 @@ class RunReport:
                 self._prompts[prompt.name] = prompt
 
     def _write(self, session: pytest.Session) -> None:
-        renamed = {prompt.was for prompt in self._prompts.values()}
+        renamed = {prompt.old_name for prompt in self._prompts.values()}
         names = sorted(self._prompts.keys() - renamed)
         report = DiffReport(tuple(self._prompts[name].comparison() for name in names))
         try:

@@ -1,6 +1,6 @@
-"""The files of snapshots, and the tests of a run of pytest that compare with them.
+"""The files of snapshots, and the tests in a run of pytest that use them.
 
-In this order: names of files, payloads in a snapshot, the mark for models, and the run.
+In this order: the names of files, payloads in snapshots, the pytest mark for models, and the run.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from promptdsl import PromptError, Rendered, Source, arender, render
 from promptdsl.comparing.snapshot_file import Scrubber, ShownTexts
 from promptdsl.foundation.errors import OptionError
 
-# The names of snapshot files: safe on every system, and different for different tests.
+# The names of snapshot files: valid on every system, and different for different tests.
 
 LONGEST = 110
-"""The most characters of a test name in a file name, with the hash."""
+"""The maximum number of characters that the name of a test has in a file name, with its hash."""
 LONGEST_NAME = 40
-"""The most characters of a name from ``name=``."""
+"""The maximum number of characters of a name from ``name=``."""
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
 _PLAIN_TEST = re.compile(r"\w+(\.\w+)*(\[[\w.,=+@-]+])?", re.ASCII)
@@ -36,19 +36,20 @@ _ODD = re.compile(r"[^\w.,=+@-]+", re.ASCII)
 
 
 def name_of(nodeid: str, name: str) -> str:
-    """Return the name of a test in its file, after its classes: ``TestRefund.test_plan[free]``.
+    """Return the name of a test with the names of its classes: ``TestRefund.test_plan[free]``.
 
-    ``name`` is that of the last node; it may contain ``::``.
+    ``name`` is the name of the test without its classes; it may contain ``::``.
     """
     classes = nodeid[: -len(f"::{name}")].split("::")[1:]
     return ".".join([*classes, name])
 
 
-def stem_of(test: str, *, alone: bool = True) -> str:
-    """Return the beginning of the files of a test: its name, or a part of it and a short hash.
+def stem_of(test: str, *, is_unique: bool = True) -> str:
+    """Return the beginning of the file names of a test: its name, or a part of it and a hash.
 
-    There is a hash if a character was replaced, or the name is too long or reserved on Windows. A
-    test that is not ``alone`` also gets one: another name differs from its name only in case.
+    The hash is added if a character was replaced, or if the name is too long or reserved on
+    Windows. It is also added without ``is_unique``: then the name of another test differs only in
+    case.
 
     >>> stem_of("TestRefund.test_plan[free]")
     'TestRefund.test_plan[free]'
@@ -56,16 +57,16 @@ def stem_of(test: str, *, alone: bool = True) -> str:
     'test_model[openai-gpt-5]-ce18db3f'
     """
     reserved = _RESERVED.match(test)
-    if alone and not reserved and len(test) <= LONGEST and _PLAIN_TEST.fullmatch(test):
+    if is_unique and not reserved and len(test) <= LONGEST and _PLAIN_TEST.fullmatch(test):
         return test
     head, bracket, params = test.partition("[")
     inner = _ODD.sub("-", params[:-1]).strip("-")
     slug = _ODD.sub("-", head) + (f"[{inner}]" if bracket else "")
-    return _hashed("_" * bool(reserved) + slug, test, LONGEST)
+    return _hashed_name("_" * bool(reserved) + slug, test, LONGEST)
 
 
 def suffix_of(name: str | None, number: int) -> str:
-    """Return the text after the stem for a prompt with a name, or for the n-th one without.
+    """Return the text after the stem, for a prompt with a name, or for the n-th without a name.
 
     >>> suffix_of("second", 2), suffix_of(None, 1), suffix_of(None, 2)
     ('[second]', '', '.2')
@@ -74,33 +75,33 @@ def suffix_of(name: str | None, number: int) -> str:
         return f".{number}" if number > 1 else ""
     if len(name) <= LONGEST_NAME and _PLAIN_NAME.fullmatch(name):
         return f"[{name}]"
-    return f"[{_hashed(_ODD.sub('-', name), name, LONGEST_NAME)}]"
+    return f"[{_hashed_name(_ODD.sub('-', name), name, LONGEST_NAME)}]"
 
 
 def stems_in(file_stem: str) -> list[str]:
-    """Return the possible stems of the test of a file: its own, and that before each suffix."""
+    """Return the stems that the test of a file may have: with and without each suffix."""
     cuts = [match.start() for match in re.finditer(r"[.\[]", file_stem)]
     return [file_stem, *(file_stem[:cut] for cut in reversed(cuts))]
 
 
 def path_from(folder: Path, path: Path) -> str:
-    """Return a path as messages show it, relative to a folder."""
+    """Return a path for messages, relative to a folder."""
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
-    except ValueError:  # another drive of Windows
+    except ValueError:  # another drive on Windows
         return path.as_posix()
 
 
-def _hashed(slug: str, full_name: str, longest: int) -> str:
+def _hashed_name(slug: str, full_name: str, longest: int) -> str:
     digest = sha256(full_name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{slug[: longest - 9].rstrip('-. ')}-{digest}".lstrip("-.")
 
 
-# The payload of a prompt in a snapshot: JSON, with placeholders for values that change.
+# The payload of a prompt as a snapshot: JSON, with placeholders for values that change.
 
 PayloadPath: TypeAlias = "tuple[tuple[str | int, type[object]], ...]"
 
-# The keys of the strings that are scrubbed, in the payloads of all providers.
+# The keys whose strings are scrubbed, in the payloads of all providers.
 TEXTS = frozenset({
     *("cited_text", "content", "description", "instructions", "output", "prompt", "reasoning"),
     *("reasoning_content", "refusal", "system", "system_instruction", "text", "thinking"),
@@ -112,7 +113,7 @@ FILES = frozenset({
     "url",
 })  # fmt: skip
 DATA = frozenset({"args", "arguments", "input", "json", "response"})
-"""The keys of the arguments and results of calls, in which all strings are scrubbed."""
+"""The keys of the arguments and results of calls: all strings in them are scrubbed."""
 
 
 class Matcher(Protocol):
@@ -121,26 +122,26 @@ class Matcher(Protocol):
     def __call__(
         self, *, data: Any, path: PayloadPath
     ) -> Any:  # Any: a value of any type in a payload
-        """Return the value for the snapshot; ``path`` are keys and indexes."""
+        """Return the value for the snapshot; ``path`` are the keys and indexes that lead to it."""
 
 
 def payload_text(
     rendered: Rendered, scrubbers: Mapping[str, Scrubber], matcher: Matcher | None
 ) -> str:
-    """Return the payload as JSON, its keys in the order in which they are sent.
+    """Return the payload as JSON text, with its keys in the order in which they are sent.
 
-    Volatile values are placeholders. Scrubbers replace what they match in texts, in arguments and
+    Volatile values become placeholders. Scrubbers replace their matches in texts, in arguments and
     ids of calls, and in file names. A matcher gets each value before the scrubbers.
     """
     texts = ShownTexts(scrubbers)
     masked = rendered.masked(texts.volatile)
-    value = _Payload(texts, matcher).value(masked._payload(), ())
+    value = _PayloadCopier(texts, matcher).value(masked._payload(), ())
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return f"{text}\n".encode("utf-8", "backslashreplace").decode()
 
 
-class _Payload:
-    """Copies the values of a payload, with placeholders for those that are scrubbed."""
+class _PayloadCopier:
+    """Makes copies of the values in a payload, with placeholders for matches of scrubbers."""
 
     def __init__(self, texts: ShownTexts, matcher: Matcher | None) -> None:
         self.texts = texts
@@ -150,14 +151,15 @@ class _Payload:
     def value(  # Any: a value of any type in a payload
         self, value: Any, path: PayloadPath, *, is_data: bool = False
     ) -> Any:
-        """Return a copy of a value; in data, as arguments of a call, all strings are scrubbed."""
+        """Return a copy of a value. With ``is_data``, as in a call, all strings are scrubbed."""
         if self.matcher:
             value = self.matcher(data=value, path=path)
         keys = ["", "", *(key for key, _ in path if isinstance(key, str))]
         if isinstance(value, str):
             return self.text(value) if is_data or _is_scrubbed(value, *keys[-2:]) else value
         if isinstance(value, dict):
-            # A list is the input of Responses. A schema and a property of this name are not data.
+            # Only an object is data: in Responses, "input" is the list of messages. A schema, or a
+            # property with this name, is not data either.
             is_data_field = bool(path) and path[-1][0] in DATA
             is_data_field &= keys[-2] not in ("inputSchema", "properties")
             items = cast("dict[str, object]", value).items()  # a payload is JSON
@@ -178,37 +180,40 @@ class _Payload:
         return value if isinstance(value, int | float | None) else repr(value)
 
     def text(self, text: str) -> str:
-        """Return a scrubbed text; placeholders of volatile values in it stay."""
+        """Return a scrubbed text; the placeholders of volatile values in it stay unchanged."""
         pieces = self.volatile.split(text)
         for index in range(0, len(pieces), 2):
             pieces[index] = "".join([piece for _, piece in self.texts.scrubbed(pieces[index])])
         return "".join(pieces)
 
 
-def _is_scrubbed(text: str, around: str, key: str) -> bool:
-    """Return whether a string may differ between runs, by its key and the key around it."""
-    if key in FILES or (around, key) == ("document", "name"):
+def _is_scrubbed(text: str, parent_key: str, key: str) -> bool:
+    """Return whether a string may differ between runs, by its key and its parent's key."""
+    if key in FILES or (parent_key, key) == ("document", "name"):
         return text[:5].lower() != "data:"
     return key in TEXTS or key in IDS or key in DATA
 
 
 # The pytest mark ``prompt_models``: the models and budgets for the prompts of a test.
 
-__tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
+__tracebackhide__ = True  # pytest shows only the author's lines of a failure
 
 MARK = "prompt_models"
 EXAMPLE = '@pytest.mark.prompt_models("gpt-5", "claude-opus-5-5", budget=8_000)'
 
 
 class PromptModel(NamedTuple):
-    """A model of a mark, its budget, and the line of the test."""
+    """A model of the pytest mark, its budget, and the line of the test."""
 
     name: str
     budget: int | Literal["window"] | None
     at: Source
 
     def rendered(self, prompt: Any) -> Rendered:  # Any: whatever render() takes
-        """Return a prompt for this model; raise :class:`OptionError` if the model is unknown."""
+        """Return a prompt, rendered for this model.
+
+        Raises :class:`OptionError` if the model is unknown.
+        """
         rendered = rendered_here(prompt, model=self.name, budget=self.budget)
         if rendered.facts.known:
             return rendered
@@ -219,9 +224,9 @@ class PromptModel(NamedTuple):
 
 
 def rendered_here(prompt: Any, **options: Any) -> Rendered:  # Any: whatever render() takes
-    """Return a rendered prompt, with its asynchronous parts awaited.
+    """Return a rendered prompt; its asynchronous parts are awaited.
 
-    They run in a new event loop; if one already runs, the new loop is in a thread.
+    They run in a new event loop. If an event loop already runs, the new one is in a thread.
     """
     try:
         return render(prompt, **options)
@@ -238,10 +243,10 @@ def rendered_here(prompt: Any, **options: Any) -> Rendered:  # Any: whatever ren
 
 
 def models_of(test: pytest.Item) -> tuple[PromptModel, ...]:
-    """Return the models of the nearest marks of a test; none without a mark.
+    """Return the models of a test; none without the pytest mark.
 
-    Marks of the test are nearer than those of its class, and these nearer than those of its file.
-    Several marks on the same test, class or file are added, each with its own budget. Raises
+    A mark of the test replaces those of its class, and a mark of the class those of the file.
+    Several marks on the same test, class or file are added, each with its budget. Raises
     :class:`OptionError` for a mark without a model, a repeated model, and an unknown argument.
     """
     marks = [*test.iter_markers_with_node(MARK)]
@@ -252,9 +257,9 @@ def models_of(test: pytest.Item) -> tuple[PromptModel, ...]:
         if node is marks[0][0]:
             models += _models_of(mark.args, mark.kwargs, at)
     names = [model.name for model in models]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        problem = f"{MARK} names {twice!r} twice"
+    repeated_name = next((name for name in names if names.count(name) > 1), None)
+    if repeated_name is not None:
+        problem = f"{MARK} names {repeated_name!r} twice"
         raise OptionError(problem, fix="name each model once, with one budget", at=(at,))
     return tuple(models)
 
@@ -275,12 +280,12 @@ def _models_of(
     return [PromptModel(str(name), options.get("budget"), at) for name in names]
 
 
-# The tests with snapshots in a run of pytest: which there are, and which passed.
+# The run of pytest: which tests have snapshots, and which of them passed.
 
 RUN = "promptdsl-run"
-"""The name of the plug-in below, and of the value that a worker of xdist sends."""
+"""The name of the plug-in below, and of the value that a worker of xdist sends for it."""
 REPORT = "promptdsl-report"
-"""The same for the plug-in of the report."""
+"""The same name for the plug-in of the report."""
 UNCALLED = (
     "the test takes prompt_snapshot, but does not call it\n"
     "  write prompt_snapshot(prompt), or remove the argument"
@@ -288,45 +293,45 @@ UNCALLED = (
 
 
 class PromptRun:
-    """A plug-in that follows a run. It is registered with the first test that has the fixture.
+    """A pytest plug-in that notes which tests with snapshots exist, and which of them passed.
 
-    A file may be unused only if its test passed or was deleted. A test that failed, was skipped or
-    did not run may still need its files.
+    It is registered with the first test that has the fixture. A file may be unused only if its test
+    passed or was deleted: a test that failed, was skipped or did not run may still need its files.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._tests: dict[Path, dict[str, str]] = {}
-        self._not_alone: set[str] = set()
+        self._ambiguous: set[str] = set()
         self._collected: set[Path] = set()
         self._not_collected: set[Path] = set()
         self._folders: set[Path] = set()
         self._passed: set[str] = set()
         self._failed: set[str] = set()
         self._at_end = False
-        self.written: dict[str, tuple[str, object, bytes]] = {}
+        self.contents_by_file: dict[str, tuple[str, object, bytes]] = {}
         self.changed: dict[object, str] = {}
-        """The file of the first prompt that has changed so, by its changes."""
+        """The file of the first prompt with these changes, by the keys of the changes."""
 
     def collected(
         self, collector: pytest.Collector, nodes: Sequence[pytest.Item | pytest.Collector]
     ) -> None:
-        """Note the tests and classes of a file, or those of a class."""
+        """Note the tests and classes of a file, or those in a class."""
         counts = Counter(node.name.casefold() for node in nodes)
-        self._not_alone |= {node.nodeid for node in nodes if counts[node.name.casefold()] > 1}
+        self._ambiguous |= {node.nodeid for node in nodes if counts[node.name.casefold()] > 1}
         tests = self._tests.setdefault(folder_of(collector), {})
         tests.update(
             {self.stem(node): node.nodeid for node in nodes if isinstance(node, pytest.Item)}
         )
 
     def collected_folder(self, folder: pytest.Directory) -> None:
-        """Note a folder that is collected completely; tests in it may have been deleted."""
-        named = any(folder.session.isinitpath(node.path) for node in folder.listchain())
-        if named and not getattr(self._config.option, "lf", False):
+        """Note a folder if pytest collects all of it: then tests in it may have been deleted."""
+        is_requested = any(folder.session.isinitpath(node.path) for node in folder.listchain())
+        if is_requested and not getattr(self._config.option, "lf", False):
             self._folders.add(folder.path)
 
     def not_collected(self, collector: pytest.Collector) -> None:
-        """Note a file that could not be read, or was skipped, so that its tests are unknown."""
+        """Note a file that could not be read, or was skipped: its tests are unknown."""
         self._not_collected.add(folder_of(collector))
 
     def uses(self, item: pytest.Item) -> None:
@@ -334,20 +339,20 @@ class PromptRun:
         self._tests.setdefault(folder_of(item), {}).setdefault(self.stem(item), item.nodeid)
 
     def pytest_deselected(self) -> None:
-        """Look only for snapshots next to the tests, since not all tests run."""
+        """Look only for snapshots next to the tests, because not all tests run."""
         self._folders.clear()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note the files with tests that are to run."""
+        """Note the files with tests that will run."""
         self._collected = {folder_of(item) for item in session.items}
 
     def stem(self, item: pytest.Item) -> str:
         """Return the beginning of the file names of a test."""
-        alone = self._not_alone.isdisjoint(node.nodeid for node in item.listchain())
-        return stem_of(name_of(item.nodeid, item.name), alone=alone)
+        is_unique = self._ambiguous.isdisjoint(node.nodeid for node in item.listchain())
+        return stem_of(name_of(item.nodeid, item.name), is_unique=is_unique)
 
     def is_orphan(self, path: Path) -> bool:
-        """Return whether a snapshot has no test, and all tests of its test file are known."""
+        """Return whether a snapshot surely has no test: all tests of its test file are known."""
         folder = path.parent.parent.parent / path.parent.name
         is_known = folder in {*self._tests, *self._collected} or not any(
             file.stem == folder.name for file in folder.parent.iterdir() if file.is_file()
@@ -355,19 +360,19 @@ class PromptRun:
         return is_known and folder not in self._not_collected and self._test_of(path) is None
 
     def may_be_unused(self, path: Path) -> bool:
-        """Return whether a file has no test, or its test passed; before the end return true."""
+        """Return whether a file has no test, or its test passed; before the end, return true."""
         if not self._at_end or self.is_orphan(path):
             return True
         test = self._test_of(path)
         return test is not None and self.has_passed(test)
 
     def unused(self) -> list[Path]:
-        """Return the snapshots of prompts that may be unused, at the end of the run."""
+        """Return the snapshots of prompts that may be unused; before the end of the run, none."""
         files = self.files(".prompt.txt")
         return [path for path in files if self._at_end and self.may_be_unused(path)]
 
     def files(self, ending: str) -> list[Path]:
-        """Return the files with this ending in the folders of this run, sorted."""
+        """Return the files with an ending in the snapshot folders of this run, sorted."""
         name = self._config.option.snapshot_dirname
         parents = {test.parent for test in (*self._tests, *self._not_collected)}
         folders = {folder / name for folder in parents | self._folders}
@@ -409,7 +414,7 @@ class PromptRun:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
-        """Keep other formats of syrupy from reporting the files in use as unused."""
+        """Prevent other formats of syrupy from reporting used files as unused."""
         self._at_end = True
         getattr(self._config, "workeroutput", {})[RUN] = True
         name_unused(self._config)
@@ -419,7 +424,7 @@ class PromptRun:
 
 
 def folder_of(node: pytest.Item | pytest.Collector) -> Path:
-    """Return the path of a test file without its extension; its snapshot folder has this name."""
+    """Return the path of a test file without its extension: its snapshot folder has this name."""
     return node.path.parent / node.path.stem
 
 
@@ -433,7 +438,7 @@ def run_of(config: pytest.Config) -> PromptRun:
 
 
 def name_unused(config: pytest.Config) -> None:
-    """Let syrupy list the unused snapshots; an update lists those that it deletes."""
+    """Let syrupy list the unused snapshots, unless it updates: then it lists what it deletes."""
     config.option.include_snapshot_details |= not config.option.update_snapshots
 
 
@@ -442,6 +447,6 @@ CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
 
 
 def lines_of(data: str | bytes) -> str:
-    """Return the text of a snapshot; bytes that are not UTF-8 are escaped."""
+    """Return the text of a snapshot without CRLF; bytes that are not UTF-8 are escaped."""
     text = data if isinstance(data, str) else data.decode("utf-8", "backslashreplace")
     return text.replace("\r\n", "\n")

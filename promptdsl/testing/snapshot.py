@@ -1,7 +1,7 @@
 """The fixture ``prompt_snapshot``: it compares prompts with the files of a test, or writes them.
 
-The extensions of syrupy come first. Then read :class:`PromptSnapshot`, :class:`ComparedPrompt` and
-:class:`SnapshotFiles`.
+Read in this order: :class:`PromptSnapshot`, :class:`ComparedPrompt`, :class:`SnapshotFiles`, and
+the extensions of syrupy.
 """
 
 import dataclasses
@@ -73,21 +73,21 @@ from promptdsl.testing.run import (
 if TYPE_CHECKING:
     from promptdsl.testing.report import RunReport
 
-__tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
+__tracebackhide__ = True  # pytest shows only the author's lines of a failure
 
 
-# The extensions of syrupy for prompts: each snapshot is a file that is named after its test.
+# The extensions of syrupy for prompts: each snapshot is a file with the name of its test.
 
 
 class PromptLocation(PyTestLocation):
-    """The test of a snapshot; every name of our files is accepted as one of its names."""
+    """The test of a snapshot; it accepts the name of every snapshot."""
 
     def matches_snapshot_name(self, snapshot_name: str) -> bool:
-        """Return true: syrupy would warn of a shortened name."""
+        """Return true: otherwise, syrupy would warn of a shortened name."""
         return True
 
     def matches_snapshot_location(self, snapshot_location: str) -> bool:
-        """Return true, as for the name."""
+        """Return true, as for a name."""
         return True
 
 
@@ -96,7 +96,7 @@ class PromptExtension(SingleFileSnapshotExtension):
 
     file_extension = "txt"
     ending: ClassVar[str] = ".prompt"
-    """The end of the snapshot names, so that they differ from those of other syrupy formats."""
+    """The end of a snapshot's name: so it differs from the names in other formats of syrupy."""
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
@@ -108,13 +108,13 @@ class PromptExtension(SingleFileSnapshotExtension):
     def matches(
         self, *, serialized_data: SerializableData, snapshot_data: SerializableData
     ) -> bool:
-        """Return whether the prompt is the same; git may have changed its line ends."""
+        """Return whether the prompt is the same, also if git changed its line ends."""
         return is_same_snapshot(lines_of(snapshot_data), lines_of(serialized_data))
 
     def discover_snapshots(
         self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
     ) -> SnapshotCollections:
-        """Return the files of a run; at its end only those that may be unused."""
+        """Return the files of a run; at its end, only those that may be unused."""
         run = run_of(test_location.item.config)
         snapshots = SnapshotCollections()
         for path in run.files(f"{self.ending}.{self.file_extension}"):
@@ -128,7 +128,7 @@ class PromptExtension(SingleFileSnapshotExtension):
     ) -> bool:
         """Return whether a file belongs to a test, by its folder and the beginning of its name.
 
-        A test that passed accepts all files in its folder: syrupy only asks for files that are
+        A test that passed accepts all files in its folder: syrupy only asks about files that are
         unused or belong to no test.
         """
         folder, stems = _tests_of(snapshot_location, f"{cls.ending}.{cls.file_extension}")
@@ -148,7 +148,7 @@ class PayloadExtension(PromptExtension):
     ending = ".payload"
 
 
-# These are called for each pair of a test and a file.
+# These functions are called for each pair of a test and a file, so their results are cached.
 
 
 @cache
@@ -168,14 +168,14 @@ def _folder_of(test_file: str, name: str | Path) -> str:
 def _stems_of(nodeid: str, name: str) -> tuple[str, str]:
     """Return both possible beginnings of the files of a test: with and without a hash."""
     test = name_of(nodeid, name)
-    return stem_of(test), stem_of(test, alone=False)
+    return stem_of(test), stem_of(test, is_unique=False)
 
 
 # The files of one test, and the fixture.
 
 
 class SnapshotFiles:
-    """The files of one test, which syrupy reads and writes."""
+    """The snapshot files of one test, which syrupy reads and writes."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self.test: pytest.Item = request.node
@@ -191,7 +191,7 @@ class SnapshotFiles:
         )
 
     def note(self, prompts: "Sequence[ComparedPrompt]") -> None:
-        """Note a prompt, and its variants for models, for the report of the run, if any."""
+        """Note a prompt, and the same prompt for models, if the run has a report."""
         if self._report is not None:
             files = [
                 (self._path(PromptExtension, prompt.suffix), prompt.file) for prompt in prompts
@@ -201,33 +201,41 @@ class SnapshotFiles:
     def differs(
         self, extension: type[PromptExtension], text: str, suffix: str
     ) -> "Mismatch | None":
-        """Return how a text differs from its file; write it if snapshots are being updated."""
+        """Return how a text differs from its file; with ``--snapshot-update``, write the file.
+
+        Raises :class:`SnapshotFormatError` for a file of a newer version, and :class:`PromptError`
+        if the file cannot be read or written.
+        """
         assertion = dataclasses.replace(self._syrupy, extension_class=extension)
         path = self._path(extension, suffix)
         content = text.encode()
         self._refuse_another(path, content)
         with suppress(OSError):  # there is no file yet; syrupy raises any other error
             if newer_version(lines_of(path.read_bytes())):
-                problem = f"{self.shown(path)} was written by a newer promptdsl, and would be lost"
+                problem = (
+                    f"{self.path_text(path)} was written by a newer promptdsl, and would be lost"
+                )
                 fix = "install that version, or delete the file"
                 raise SnapshotFormatError(problem, fix=fix, at=(author(),))
         if assertion(name=suffix or 0) == content:
             return None
-        (result,) = assertion.executions.values()
-        if isinstance(result.exception, OSError):
-            problem = f"{self.shown(path)} cannot be read or written: {result.exception.strerror}"
+        (execution,) = assertion.executions.values()
+        if isinstance(execution.exception, OSError):
+            problem = (
+                f"{self.path_text(path)} cannot be read or written: {execution.exception.strerror}"
+            )
             raise PromptError(problem, fix="check it and its folder", at=(author(),)) from None
-        if result.exception is not None:
-            raise result.exception
-        stored = result.recalled_data
+        if execution.exception is not None:
+            raise execution.exception
+        stored = execution.recalled_data
         return Mismatch(path, text, None if stored is None else lines_of(stored))
 
     def _path(self, extension: type[PromptExtension], suffix: str) -> Path:
         location = self._syrupy.test_location
         return Path(extension.get_location(test_location=location, index=suffix or 0))
 
-    def shown(self, path: Path) -> str:
-        """Return a path as messages show it, relative to the root of the project."""
+    def path_text(self, path: Path) -> str:
+        """Return a path for messages, relative to the root of the project."""
         return path_from(self._root, path)
 
     @property
@@ -238,7 +246,7 @@ class SnapshotFiles:
         return f"pytest {shlex.quote(test)} --snapshot-update"
 
     def message(self, mismatches: "Sequence[Mismatch]") -> str:
-        """Return the message of a failed test: the missing files, and the changed ones."""
+        """Return the message of a failed test: its missing files, and the changed ones."""
         missing = [mismatch for mismatch in mismatches if mismatch.stored is None]
         changed = [mismatch for mismatch in mismatches if mismatch.stored is not None]
         texts = [self._missing(missing)] if missing else []
@@ -251,45 +259,45 @@ class SnapshotFiles:
         return "\n\n".join(texts) + f"{end}: {self.update}"
 
     def _missing(self, missing: "Sequence[Mismatch]") -> str:
-        """Return the names of missing files, and advice for those whose test was renamed."""
-        lines = [f"there is no snapshot yet: {self.shown(missing[0].path)}"]
+        """Return the names of missing files, and advice for those of a renamed test."""
+        lines = [f"there is no snapshot yet: {self.path_text(missing[0].path)}"]
         if missing[1:]:
-            paths = [f"  {self.shown(mismatch.path)}" for mismatch in missing]
+            paths = [f"  {self.path_text(mismatch.path)}" for mismatch in missing]
             lines = ["there are no snapshots yet:", *paths]
         lines += [move for mismatch in missing for move in self._moves(mismatch)]
         return "\n".join(lines)
 
     def _changed(self, mismatch: "Mismatch") -> str:
-        """Return the changes of a file."""
+        """Return the changes in a file."""
         what = "payload" if mismatch.path.suffix == ".json" else "prompt"
-        path = self.shown(mismatch.path)
+        path = self.path_text(mismatch.path)
         return f"the {what} differs from {path}\n\n{mismatch.changes.strip()}"
 
     def _moves(self, missing: "Mismatch") -> list[str]:
-        """Return the advice for a file that has another name because its test was renamed."""
-        path = shlex.quote(self.shown(missing.path))
+        """Return the advice for a file that has another name, because its test was renamed."""
+        path = shlex.quote(self.path_text(missing.path))
         return [
-            f"  {orphan} has this content and no test any more - if its test was renamed: "
+            f"  {orphan} has this content, but no test any more - if its test was renamed: "
             f"git mv {shlex.quote(orphan)} {path}"
-            for orphan in map(self.shown, self.orphans(missing.path, missing.text))
+            for orphan in map(self.path_text, self.orphans(missing.path, missing.text))
         ]
 
     def changed_alike(self, path: Path, before: PromptFile, after: PromptFile) -> str | None:
-        """Return the file of another prompt that has the same changes and was reported before.
+        """Return the file of another prompt with the same changes, which were already shown.
 
-        The first prompt that changes so is noted. ``None`` if there is no other. A test that is
-        expected to fail is not reported, so its prompts do not count.
+        Returns ``None`` if there is no such prompt; then this prompt is noted as the first one. A
+        test that is expected to fail is not shown, so its prompts do not count.
         """
         if self.test.get_closest_marker("xfail"):
             return None
         keys = tuple(map(key_of, primary_changes(changes(before, after))))
-        first = self._run.changed.setdefault(keys, self.shown(path))
-        return None if first == self.shown(path) or not keys else first
+        first = self._run.changed.setdefault(keys, self.path_text(path))
+        return None if first == self.path_text(path) or not keys else first
 
     def orphans(self, path: Path, text: str) -> list[Path]:
-        """Return the files without a test that have this text: its test was renamed."""
+        """Return the files that have this text, but no test: the test was probably renamed."""
         folders = path.parent.parent
-        # Both suffixes count: a file of another syrupy format is not a prompt or payload.
+        # Compare both suffixes: a file of another format of syrupy is no prompt or payload.
         files = sorted(folders.glob(f"*/*{''.join(path.suffixes[-2:])}"))
         return [
             file
@@ -298,19 +306,19 @@ class SnapshotFiles:
         ]
 
     def _refuse_another(self, path: Path, content: bytes) -> None:
-        """Raise an error if this run had another prompt for the same file."""
-        written = self._run.written
+        """Raise ``AssertionError`` if this run had another prompt for the same file."""
+        contents = self._run.contents_by_file
         key = str(path).casefold()
-        test, files, before = written.setdefault(key, (self.test.nodeid, self, content))
+        test, files, before = contents.setdefault(key, (self.test.nodeid, self, content))
         if is_same_snapshot(lines_of(before), lines_of(content)):
             return
         if test == self.test.nodeid and files is not self:  # the test runs again
-            written[key] = (test, self, content)
+            contents[key] = (test, self, content)
             return
-        here = "this test" if test == self.test.nodeid else test
+        owner = "this test" if test == self.test.nodeid else test
         raise AssertionError(
-            f"{self.shown(path)} is already the file of another prompt, from {here}\n"
-            "  give each prompt a name of its own: prompt_snapshot(..., name=...); "
+            f"{self.path_text(path)} is already the file of another prompt, from {owner}\n"
+            "  give each prompt its own name: prompt_snapshot(..., name=...); "
             "in each(), the name of its inputs"
         )
 
@@ -357,10 +365,10 @@ class PromptSnapshot:
     ) -> "ComparedPrompt":
         """Raise an ``AssertionError`` with all changes if a prompt differs from its file.
 
-        A tree is rendered without a model. Under ``@pytest.mark.prompt_models`` it is also rendered
-        for each model, with a file for the differences. ``name`` distinguishes the prompts of one
-        test; without it the file of the second prompt gets ``.2``. ``scrub`` has further scrubbers
-        by name.
+        A prompt that is not rendered yet is rendered without a model. With the pytest mark
+        ``prompt_models``, it is also rendered for each model; a file has the differences. ``name``
+        distinguishes the prompts of one test. Without names, the file of the second prompt gets
+        ``.2``. ``scrub`` adds scrubbers by name.
         """
         _refuse_other(prompt, others, unknown)
         prompts = self._compared(prompt, name, scrub)
@@ -376,10 +384,10 @@ class PromptSnapshot:
     ) -> "list[ComparedPrompt]":
         """Compare the prompts that a function returns for named inputs, each with its own file.
 
-        ``inputs`` are a mapping from names to arguments, or a function that returns one, as for
-        ``--inputs`` of the command. The name of the inputs is that of the snapshot. The failure has
-        the changes of all. Raises what :func:`promptdsl.batch.named_inputs` raises, and what the
-        function raises.
+        ``inputs`` are a mapping from names to arguments, or a function that returns such a mapping,
+        as for ``--inputs`` of the command. The name of the inputs becomes the name of the snapshot.
+        The failure shows the changes of all prompts. Raises what
+        :func:`promptdsl.batch.named_inputs` and the function raise.
 
         >>> from promptdsl import User
         >>> from promptdsl.testing import PromptSnapshot
@@ -389,7 +397,7 @@ class PromptSnapshot:
         """
         if not callable(prompt):  # pyright: ignore[reportUnnecessaryIsInstance]
             what = f"prompt_snapshot.each() takes a function of a prompt, not {shown(prompt)}"
-            fix = "pass the function, and the arguments for it: each(support, {'short': {...}})"
+            fix = "pass the function and its arguments: each(support, {'short': {...}})"
             raise OptionError(what, fix=fix, at=(author(),))
         cases = named_inputs(inputs)
         compared = [self._compared(case.prompt_of(prompt), case.name, scrub) for case in cases]
@@ -402,20 +410,23 @@ class PromptSnapshot:
         name: str | None,
         scrub: Mapping[str, Scrubber] | None,
     ) -> "list[ComparedPrompt]":
-        """Return the prompt without a model, and then that for each model of the test."""
+        """Return the prompt without a model, and then the prompt for each model of the test."""
         self.was_called = True
         if name is None:
             self._calls += 1
         elif not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
-            fix = "give it a text: name='first'"
-            raise OptionError(f"name={name!r} names no snapshot", fix=fix, at=(author(),))
+            fix = "write a text: name='first'"
+            raise OptionError(f"name={name!r} is not a name", fix=fix, at=(author(),))
         models = models_of(self._files.test)
         if models and isinstance(prompt, Rendered):
-            what = "a prompt is rendered for each model, but this one is rendered already"
+            what = "a prompt is rendered for each model, but this prompt is already rendered"
             fix = "pass the prompt itself: prompt_snapshot(prompt)"
             raise OptionError(f"with {MARK}, {what}", fix=fix, at=(models[0].at,))
         rendered = prompt if isinstance(prompt, Rendered) else _rendered(prompt)
-        suffix, scrubbers = suffix_of(name, self._calls), _compiled(self._scrubbers, scrub or {})
+        suffix, scrubbers = (
+            suffix_of(name, self._calls),
+            _compiled_scrubbers(self._scrubbers, scrub or {}),
+        )
         base = ComparedPrompt(self._files, rendered, suffix, scrubbers)
         # All are rendered before the first file is written.
         for_models = [
@@ -431,26 +442,27 @@ class PromptSnapshot:
         return [base, *for_models]
 
     def _refuse_differences(self, compared: "Sequence[Sequence[ComparedPrompt]]") -> None:
-        """Raise an ``AssertionError`` if a prompt differs from its file, after all were compared.
+        """Raise an ``AssertionError`` if a prompt differs from its file; compare all prompts first.
 
-        Each element is a prompt without a model, followed by that for each model.
+        Each element of ``compared`` is a prompt without a model, followed by the same prompt for
+        each model.
         """
         for prompts in compared:
             self._files.note(prompts)
-        everything = [prompt for prompts in compared for prompt in prompts]
+        all_prompts = [prompt for prompts in compared for prompt in prompts]
         if self._files.test.config.option.prompt_check:
-            assert_checked(*(prompt.rendered for prompt in everything))
-        mismatches = [*filter(None, (prompt.mismatch() for prompt in everything))]
+            assert_checked(*(prompt.rendered for prompt in all_prompts))
+        mismatches = [*filter(None, (prompt.mismatch() for prompt in all_prompts))]
         if mismatches:
             raise AssertionError(self._files.message(mismatches))
 
     def __eq__(self, prompt: object) -> bool:
-        """Return true, or raise the error of a call: pytest would cut off the message of ``==``."""
+        """Compare a prompt as a call does: so pytest does not cut off the message of ``==``."""
         self(prompt)
         return True
 
     def __ne__(self, prompt: object) -> bool:
-        """Raise an error: a test that accepts every other prompt tests nothing."""
+        """Raise :class:`OptionError`: a test that accepts every other prompt tests nothing."""
         problem = "a snapshot cannot be compared with !="
         raise OptionError(problem, fix="call prompt_snapshot(...)", at=(author(),))
 
@@ -459,7 +471,7 @@ class PromptSnapshot:
 
 @dataclasses.dataclass(frozen=True)
 class ComparedPrompt:
-    """A prompt that is equal to its file; ``payload`` also compares what is sent.
+    """A prompt that was compared with its file; ``payload()`` also compares what is sent.
 
     >>> from promptdsl import User
     >>> from promptdsl.testing import PromptSnapshot
@@ -475,7 +487,7 @@ class ComparedPrompt:
 
     @cached_property
     def file(self) -> PromptFile:
-        """The content of the prompt for a snapshot."""
+        """The content of the prompt, as a snapshot has it."""
         return prompt_file(self.rendered, scrubbers=self._scrubbers)
 
     def mismatch(self) -> Mismatch | None:
@@ -489,13 +501,13 @@ class ComparedPrompt:
 
     def _changes(self, path: Path, stored: str, actual: PromptFile) -> str:
         if CONFLICT.search(stored) and not CONFLICT.search(serialise(self.file)):
-            return "It has the marks of a merge conflict: resolve it, or write it again."
+            return "It has a merge conflict: resolve it, or write the file again."
         try:
             expected = parse(stored)
         except SnapshotFormatError as error:
             return f"It cannot be read: {error}"
         if self._base is not None:
-            with suppress(SnapshotFormatError):  # it refers to lines that the base has no more
+            with suppress(SnapshotFormatError):  # it may refer to lines that the base lost
                 expected, actual = applied(self._base, expected), self.file
         text = failure_text(expected, actual, exact=fixed_tokens(self.rendered).total)
         other = self._files.changed_alike(path, expected, actual)
@@ -507,15 +519,15 @@ class ComparedPrompt:
     def payload(
         self, provider: ProviderName | None = None, *, matcher: Matcher | None = None
     ) -> None:
-        """Compare the payload, as JSON, with a file next to that of the prompt.
+        """Compare the payload, as JSON, with a file next to the file of the prompt.
 
-        If the prompt has no model, name a ``provider``. Volatile and scrubbed values are
-        placeholders; a ``matcher`` of syrupy, such as ``path_type``, replaces others by their
-        path.
+        If the prompt has no model, name a ``provider``. Volatile and scrubbed values become
+        placeholders. A ``matcher`` of syrupy, such as ``path_type``, can replace other values, by
+        their paths. Raises :class:`TargetError` without a model and a provider.
         """
         rendered = self.rendered
         if provider is None and rendered.facts.provider is None:
-            problem = "this prompt has no model, and so no payload"
+            problem = "this prompt has no model, so it has no payload"
             if models_of(self._files.test):
                 problem = "payload() uses the prompt without a model, which has no payload"
             raise TargetError(problem, fix='name a provider: payload("openai")', at=(author(),))
@@ -533,12 +545,12 @@ class ComparedPrompt:
 
 @cache
 def _load() -> PromptFile:
-    """Load the tokenizer before the first call: it takes longer than hypothesis allows a test."""
+    """Load the tokenizer before the first call: this takes longer than hypothesis allows a test."""
     return prompt_file(render(User("Hi.")))
 
 
 def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
-    """Return a prompt rendered without a model; its advice names the fixture, not ``render``."""
+    """Return a prompt, rendered without a model; errors name ``prompt_snapshot()``."""
     try:
         return rendered_here(prompt)
     except ContentError as error:
@@ -548,8 +560,10 @@ def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
         raise ContentError(error.what, fix=fix, at=error.at) from None
 
 
-def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str, object]) -> None:
-    """Raise an error for data that was made from a prompt, and for an unknown option."""
+def _refuse_other(
+    prompt: object, arguments: Sequence[object], unknown: Mapping[str, object]
+) -> None:
+    """Raise :class:`ContentError` for data that is no prompt, :class:`OptionError` for options."""
     if isinstance(prompt, str | bytes | Mapping | list | tuple):
         kind = type(prompt).__name__  # pyright: ignore[reportUnknownArgumentType]
         problem = f"prompt_snapshot() takes a prompt, or the result of render(), not {kind}"
@@ -557,11 +571,11 @@ def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str
         if isinstance(prompt, str):
             fix = "pass the prompt itself; for a single text write User(text)"
         raise ContentError(problem, fix=fix, at=(author(),))
-    if others:
-        problem = f"prompt_snapshot() takes one prompt, but got {1 + len(others)} arguments"
+    if arguments:
+        problem = f"prompt_snapshot() takes one prompt, but got {1 + len(arguments)} arguments"
         fix = "call it for each prompt: prompt_snapshot(prompt, name='first')"
-        if isinstance(others[0], str):
-            problem, fix = "prompt_snapshot() takes no model", _for_model(others[0])
+        if isinstance(arguments[0], str):
+            problem, fix = "prompt_snapshot() takes no model", _for_model(arguments[0])
         raise OptionError(problem, fix=fix, at=(author(),))
     if "models" in unknown:
         problem = "prompt_snapshot() takes no 'models'"
@@ -574,18 +588,18 @@ def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str
 
 
 def _for_model(model: str) -> str:
-    """Return the advice for a call of the fixture with a model."""
-    mark = f"write @pytest.mark.prompt_models({model!r})"
-    return f"{mark}, or prompt_snapshot(render(prompt, model={model!r}))"
+    """Return the advice for a call with a model."""
+    advice = f"write @pytest.mark.prompt_models({model!r})"
+    return f"{advice}, or prompt_snapshot(render(prompt, model={model!r}))"
 
 
-def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
-    """Return all scrubbers, compiled; raise :class:`OptionError` for a wrong one."""
+def _compiled_scrubbers(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
+    """Return all scrubbers, compiled. Raises :class:`OptionError` for a wrong scrubber."""
     compiled: dict[str, Scrubber] = {}
     for scrubbers in all_scrubbers:
         if not isinstance(scrubbers, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             fix = "give each scrubber a name: {'ticket': r'T-[0-9]+'}"
-            raise OptionError(f"scrubbers are {scrubbers!r}", fix=fix, at=(author(),))
+            raise OptionError(f"the scrubbers are {scrubbers!r}", fix=fix, at=(author(),))
     for name, scrubber in (pair for scrubbers in all_scrubbers for pair in scrubbers.items()):
         if callable(scrubber):
             compiled[name] = scrubber
@@ -598,6 +612,6 @@ def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
             raise OptionError(problem, fix=fix, at=(author(),)) from None
         if pattern.search(""):
             problem = f"the scrubber {name!r} matches the empty text: {scrubber!r}"
-            fix = "let it match a value: + instead of *"
+            fix = "let it match at least one character: write + instead of *"
             raise OptionError(problem, fix=fix, at=(author(),))
     return compiled

@@ -100,14 +100,14 @@ def test_a_struct_column_is_refused_only_where_it_is_taken(folder: Folder) -> No
     assert (2, True) == (command.code, problem in command.err)
     assert not (folder.path / "out").exists()
     command = folder.batch("ask", good, "other.parquet")
-    assert (0, "columns that prompts.py:ask does not take: plans\n") == command[::2]
+    assert (0, "prompts.py:ask does not take these columns: plans\n") == command[::2]
     assert ["One?", "One?"] == folder.users()
 
 
 def test_what_a_function_prints_is_no_data(folder: Folder) -> None:
     """What the code of a prompt prints goes to standard error."""
     command = folder.batch("loud", folder.table([GOOD]))
-    assert "1 requests of 1 row in 1 file\n  out/requests-00001.jsonl\n" == command.out
+    assert "1 request of 1 row in 1 file\n  out/requests-00001.jsonl\n" == command.out
     assert "Building One?\n" in command.err
 
 
@@ -152,7 +152,7 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
         ),
         (("ask", "rows.jsonl", "-p", "questoin=1"), "prompts.py:ask has no parameter 'questoin'"),
         (("ask", "missing.jsonl"), "no such file: missing.jsonl"),
-        (("os", "rows.jsonl"), "prompts.py:os is not a function with the columns as parameters"),
+        (("os", "rows.jsonl"), "prompts.py:os is not a function: name one whose parameters are"),
         (("ask", "rows.jsonl", "--id", "a", "--dedupe"), "write --id or --dedupe, not both"),
         (("ask", "rows.jsonl", "b.jsonl", "c.jsonl"), "no such file: b.jsonl"),
         (("ask", "rows.jsonl", "b.txt", "c.txt"), "b.txt is not a table that can be read"),
@@ -200,5 +200,5 @@ def test_a_batch_that_cannot_begin(
 def test_what_is_no_price(folder: Folder, price: str) -> None:
     """One price or two are taken; the error says so in words."""
     command = folder.batch("ask", folder.table([GOOD]), "--dry-run", f"--price={price}")
-    problem = f"argument --price: {price!r} is not one price or two: write 2.5 or 2.5,0.25"
+    problem = f"argument --price: {price!r} is not a price, or two prices: write 2.5 or 2.5,0.25"
     assert (2, "", problem) == (*command[:2], command.err.strip().partition("error: ")[2])

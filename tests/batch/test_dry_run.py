@@ -77,7 +77,7 @@ def test_the_shared_beginning(folder: Folder, first: list[dict[str, Any]]) -> No
     assert shared > 0
     share = f"{shared * len(SENT) / total:.0%}"
     assert (
-        f"{shared:,} tokens at the beginning are the same in all requests: {share} of all"
+        f"all requests begin with the same {shared:,} tokens: {share} of all tokens"
         == command.out.splitlines()[2]
     )
 
@@ -91,8 +91,8 @@ def test_the_price(folder: Folder) -> None:
     cached_tokens = shared * (len(ROWS) - 1)
     cached = (total - cached_tokens) * 2500 / 1e6 + cached_tokens * 250 / 1e6
     assert [
-        f"{total * 2500 / 1e6:.6f} for these tokens at 2500 a million; answers cost more",
-        f"{cached:.6f} if a cache serves the beginning at 250 a million",
+        f"{total * 2500 / 1e6:.6f} for these tokens at 2500 a million; the answers cost extra",
+        f"{cached:.6f} if a cache holds the shared tokens, at 250 a million",
     ] == command.out.splitlines()[3:]
     assert 0 == command.code
     assert 2 == folder.batch(*arguments, "--price", "1,2,3").code

@@ -274,7 +274,7 @@ def test_messages_are_one_column_of_texts(folder: Folder) -> None:
 def test_a_small_job_is_noted(folder: Folder) -> None:
     """A service that refuses small jobs is named before it does."""
     command = folder.batch("ask", folder.table([{"question": "?"}]), "--format", "bedrock")
-    assert (0, "the service refuses a job of fewer than 100 requests\n") == command[::2]
+    assert (0, "the service refuses a batch of fewer than 100 requests\n") == command[::2]
 
 
 def test_cells_beside_the_answers(folder: Folder) -> None:

@@ -794,7 +794,7 @@ def test_files() -> None:
         assert 2 == read(written("r.jsonl", []))
     assert (
         "cannot read nowhere.jsonl: No such file or directory",
-        "promptdsl batch read: error: there is a file answers.jsonl: name a new one\n",
+        "promptdsl batch read: error: the file answers.jsonl already exists: name a new file\n",
         "Mine.",
         [Path("answers.jsonl")],
     ) == (

@@ -135,7 +135,7 @@ def counted(prompts: Path) -> Path:
 def cli(
     prompts: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> Command:
-    """Return the command, run in this process beside ``support.py``."""
+    """Return the command; it runs in this process, in the folder of ``support.py``."""
     monkeypatch.chdir(prompts)
 
     def run(*arguments: str) -> Done:
@@ -148,7 +148,7 @@ def cli(
 
 @pytest.fixture
 def process(prompts: Path) -> Command:
-    """Return the command, run in a process of its own beside ``support.py``."""
+    """Return the command; it runs in a new process, in the folder of ``support.py``."""
 
     def run(*arguments: str, **variables: str) -> Done:
         return run_command(*arguments, cwd=prompts, **variables)

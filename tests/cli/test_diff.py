@@ -24,11 +24,11 @@ def data(cli: Command, *arguments: str) -> Any:
 
 def test_it_tells_what_broke_the_prefix(cli: Command) -> None:
     """The shared tokens, the node that ends them with its line, and what that costs."""
-    done = cli(*SAME, "--before", "question=Why?", "--after", "question=How?")
+    run = cli(*SAME, "--before", "question=Why?", "--after", "question=How?")
     assert (1, "", f"  user turn (user[0]) was changed: {LINE}") == (
-        done.code,
-        done.err,
-        done.out.split("\n")[1],
+        run.code,
+        run.err,
+        run.out.split("\n")[1],
     )
 
 
@@ -90,9 +90,9 @@ def test_arguments_are_for_both_or_for_one(cli: Command, options: list[str], cha
 
 def test_a_pair_is_named_by_its_option(cli: Command) -> None:
     """What cannot be read is called what it was given as."""
-    done = cli(*SAME, "--after", "question")
+    run = cli(*SAME, "--after", "question")
     fault = "promptdsl diff: error: --after question: write key=value, or key:=JSON\n"
-    assert Done(2, "", fault) == done
+    assert Done(2, "", fault) == run
 
 
 def test_two_prompts_can_be_named(cli: Command) -> None:
@@ -107,29 +107,29 @@ def test_one_prompt_may_differ_from_itself(cli: Command, prompts: Any) -> None:
         "import time\nfrom promptdsl import System, Timeline\n\n"
         "def now():\n    return Timeline(System(f'It is {time.perf_counter_ns()}.'))\n"
     )
-    done = cli("diff", "--cache", "clock.py:now")
+    run = cli("diff", "--cache", "clock.py:now")
     assert (1, "  system turn (system[0]) was changed: clock.py:5") == (
-        done.code,
-        done.out.split("\n")[1],
+        run.code,
+        run.out.split("\n")[1],
     )
 
 
 def test_without_a_prompt_it_says_what_it_can_do(cli: Command) -> None:
     """Without a prompt the command says what it compares."""
-    error = "promptdsl diff: error: name one prompt or two, or --base REV\n"
+    error = "promptdsl diff: error: name one prompt or two prompts, or write --base REV\n"
     assert Done(2, "", error) == cli("diff")
 
 
 def test_faults_are_those_of_the_prompt_they_are_in(cli: Command) -> None:
-    """What goes wrong in the second prompt is told of it."""
-    done = cli("diff", "--cache", "support.py:demo", "support.py:nothing")
-    assert (2, "", "support.py:nothing: ") == (done.code, done.out, done.err[:20])
+    """An error in the second prompt names the second prompt."""
+    run = cli("diff", "--cache", "support.py:demo", "support.py:nothing")
+    assert (2, "", "support.py:nothing: ") == (run.code, run.out, run.err[:20])
 
 
 def test_hostile_names_are_made_visible(cli: Command) -> None:
     """No control character of a name reaches the terminal."""
-    done = cli("diff", "--cache", "counted.py:hostile", "support.py:demo")
-    assert (1, True) == (done.code, done.out.replace("\n", "").isprintable())
+    run = cli("diff", "--cache", "counted.py:hostile", "support.py:demo")
+    assert (1, True) == (run.code, run.out.replace("\n", "").isprintable())
 
 
 PAYLOAD = '{"model": "gpt-5", "messages": [{"role": "user", "content": "%s"}]}'
@@ -153,17 +153,17 @@ def test_payloads_are_compared(cli: Command, prompts: Path, text: str, code: int
 def test_a_payload_that_cannot_be_read_is_named(
     cli: Command, prompts: Path, content: str, problem: str
 ) -> None:
-    """What is no JSON is told apart from what is the payload of no provider."""
+    """The errors for text that is not JSON, and for a payload of no provider, differ."""
     (prompts / "a.json").write_text(content, "utf-8")
-    done = cli("diff", "a.json")
-    assert (2, True) == (done.code, done.err.startswith(f"promptdsl diff: error: {problem}"))
+    run = cli("diff", "a.json")
+    assert (2, True) == (run.code, run.err.startswith(f"promptdsl diff: error: {problem}"))
 
 
 @pytest.mark.parametrize("sides", [["a.json"], ["a.prompt.txt"], ["git:main"], ["git::a.py:a"]])
 def test_a_side_that_is_not_there_is_named(cli: Command, sides: list[str]) -> None:
     """A missing file, or half a name, is an error of the call."""
-    done = cli("diff", *sides)
-    assert (2, True) == (done.code, sides[0] in done.err)
+    run = cli("diff", *sides)
+    assert (2, True) == (run.code, sides[0] in run.err)
 
 
 def snapshots_of(text: str, path: Path) -> None:
@@ -177,24 +177,24 @@ def test_a_snapshot_of_a_second_prompt_has_its_own_base(cli: Command, prompts: P
     """The snapshot of a model is read with that of its own prompt, not of the first of its test."""
     snapshots_of("One.", prompts / "test_x")
     snapshots_of("Two.", prompts / "test_x.2")
-    done = cli("diff", "test_x.gpt-5.prompt.txt", "test_x.2.gpt-5.prompt.txt")
-    assert (1, ["- One.", "+ Two."]) == (done.code, done.out.splitlines()[-2:])
+    run = cli("diff", "test_x.gpt-5.prompt.txt", "test_x.2.gpt-5.prompt.txt")
+    assert (1, ["- One.", "+ Two."]) == (run.code, run.out.splitlines()[-2:])
 
 
 def test_one_file_is_not_compared_with_itself(cli: Command, prompts: Path) -> None:
     """Only code can differ when it runs again: for a file, the command says to name two."""
     (prompts / "a.json").write_text(PAYLOAD % "Hi.", "utf-8")
-    done = cli("diff", "a.json")
-    error = "promptdsl diff: error: a.json is compared with nothing: name a second prompt\n"
-    assert Done(2, "", error) == done
+    run = cli("diff", "a.json")
+    error = "promptdsl diff: error: there is nothing to compare a.json with: name a second prompt\n"
+    assert Done(2, "", error) == run
 
 
 def test_the_cache_of_two_files_is_not_compared(cli: Command, prompts: Path) -> None:
     """What the cache serves of payloads is in the plain diff, and the error says so."""
     (prompts / "a.json").write_text(PAYLOAD % "Hi.", "utf-8")
-    done = cli("diff", "--cache", "a.json", "support.py:demo")
+    run = cli("diff", "--cache", "a.json", "support.py:demo")
     error = (
-        "promptdsl diff: error: --cache compares two targets of the working tree\n"
-        "  leave out --cache: the plain diff says where the shared prefix ends\n"
+        "promptdsl diff: error: --cache compares only targets of the working tree\n"
+        "  leave out --cache: the diff shows where the shared prefix ends\n"
     )
-    assert Done(2, "", error) == done
+    assert Done(2, "", error) == run

@@ -26,8 +26,8 @@ def git(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
     def run(*arguments: str, check: bool = True) -> str:
         identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
         command = ["git", *identity, *arguments]
-        done = subprocess.run(command, cwd=prompts, capture_output=True, text=True, check=check)
-        return done.stdout
+        process = subprocess.run(command, cwd=prompts, capture_output=True, text=True, check=check)
+        return process.stdout
 
     run("init", "-q", "-b", "main")
     write(prompts, "Be brief.")
@@ -59,13 +59,13 @@ def summary(cli: Command) -> str:
 
 def told(cli: Command, *arguments: str) -> tuple[int, list[str], str]:
     """Return the exit code, the states of which there is one prompt, and the errors."""
-    done = cli("diff", *arguments, "--format", "html")
-    return done.code, STATUS.findall(done.out), done.err
+    run = cli("diff", *arguments, "--format", "html")
+    return run.code, STATUS.findall(run.out), run.err
 
 
 @pytest.mark.usefixtures("git")
 def test_equal_snapshots_are_no_difference(cli: Command) -> None:
-    """A project as it was committed differs in nothing, wherever one stands in it."""
+    """A project without changes has no differences, in any current folder."""
     assert (0, ["same"], "") == told(cli, "--base", "main", ".")
 
 
@@ -82,7 +82,7 @@ OTHER = "tests/__prompts__/test_a/test_a"
 
 
 def test_snapshots_in_another_folder_are_found(cli: Command, git: Git, prompts: Path) -> None:
-    """A snapshot says that it is one, and what stands beside it is one, too."""
+    """A snapshot is recognised by its first line, and so are its neighbours."""
     write(prompts, "Be brief.", f"{OTHER}.prompt.txt")
     write_payload(prompts, "Hi.", f"{OTHER}.payload.json")
     git("add", "-A")
@@ -112,22 +112,23 @@ PAYLOADS = {
 
 @pytest.mark.parametrize("case", PAYLOADS)
 def test_payloads_are_snapshots(cli: Command, git: Git, prompts: Path, case: str) -> None:
-    """A payload is compared as a prompt, and what no prompt tells of it is told as well."""
+    """A payload is compared as a prompt; other differences in it are shown, too."""
     before, after, sentence = PAYLOADS[case]
     write_payload(prompts, before, PAYLOAD)
     git("add", "-A")
     git("commit", "--allow-empty", "-qm", "two")
     write_payload(prompts, after, PAYLOAD)
-    done = cli("diff", "--base", "main")
-    lines = [it for it in done.out.split("\n") if it.startswith(PAYLOAD)]
-    assert (1, [f"{PAYLOAD}: {sentence}"]) == (done.code, lines)
+    run = cli("diff", "--base", "main")
+    lines = [it for it in run.out.split("\n") if it.startswith(PAYLOAD)]
+    assert (1, [f"{PAYLOAD}: {sentence}"]) == (run.code, lines)
 
 
 def test_no_snapshot_at_all_is_an_error(cli: Command, git: Git) -> None:
     """A gate that looks at nothing is no gate."""
     git("rm", "-q", "-r", "__snapshots__")
     git("commit", "-qm", "none")
-    problem = "no snapshots here, and none at main: they are __snapshots__/*/*.prompt.txt"
+    problem = "no snapshots in this project, and none at main: snapshots are files "
+    problem += "__snapshots__/*/*.prompt.txt"
     assert (2, [], f"promptdsl diff: error: {problem}\n{IN_CODE}") == told(cli, "--base", "main")
 
 
@@ -159,7 +160,7 @@ def test_added_and_removed_snapshots_are_told(cli: Command, prompts: Path) -> No
 def test_what_cannot_be_read_is_named(cli: Command, prompts: Path) -> None:
     """A file that is no text is an error of the call, and the others are compared."""
     (prompts / ODD).write_bytes(b"\xff")
-    assert (2, ["unreadable"], f"{ODD}: it is not UTF-8 text\n") == told(cli, "--base", "main")
+    assert (2, ["unreadable"], f"{ODD} is not UTF-8 text\n") == told(cli, "--base", "main")
 
 
 def test_a_merge_conflict_is_named(cli: Command, git: Git, prompts: Path) -> None:
@@ -171,7 +172,7 @@ def test_a_merge_conflict_is_named(cli: Command, git: Git, prompts: Path) -> Non
     write(prompts, "Be loud.")
     git("commit", "-qam", "three")
     git("merge", "side", check=False)
-    expected = (2, ["unreadable"], f"{ODD}: it has merge conflicts\n")
+    expected = (2, ["unreadable"], f"{ODD} has merge conflicts\n")
     assert expected == told(cli, "--base", "main")
 
 
@@ -187,13 +188,13 @@ def test_the_base_is_where_the_branches_parted(cli: Command, git: Git, prompts: 
     ("revision", "advice"),
     [
         ("mian", ": did you mean 'main'?"),
-        ("--output=x", "; there is main"),
-        ("zzz", "; there is main"),
+        ("--output=x", "; choose from main"),
+        ("zzz", "; choose from main"),
     ],
 )
 @pytest.mark.usefixtures("git")
 def test_an_unknown_revision_is_named(cli: Command, revision: str, advice: str) -> None:
-    """The nearest names are told; what looks like an option of git is a name."""
+    """The error has similar names; a name may look like an option of git."""
     error = f"promptdsl diff: error: no such revision: {revision}{advice}\n"
     assert (2, [], error) == told(cli, f"--base={revision}")
 
@@ -227,14 +228,14 @@ def test_a_hook_of_git_changes_no_prompt(cli: Command, git: Git, prompts: Path) 
     (prompts / "hooked.py").write_text(code, "utf-8")
     git("add", "-A")
     git("commit", "-qm", "two")
-    done = cli("diff", "git:main:hooked.py:P", "hooked.py:P")
-    assert ["- False", "+ True"] == done.out.split("\n")[-3:-1]
+    run = cli("diff", "git:main:hooked.py:P", "hooked.py:P")
+    assert ["- False", "+ True"] == run.out.split("\n")[-3:-1]
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("git")
 def test_an_error_at_a_revision_has_its_line(cli: Command) -> None:
-    """The failing line is told as the file of the revision has it, and the exit code is 2."""
+    """The error has the failing line in the file of the revision, and the exit code is 2."""
     line = f"support.py:{LINES['failing']}"
     error = f"promptdsl diff: error: git:main:support.py:failing: {line}: KeyError: 'plan'\n"
     assert (2, [], error) == told(cli, "git:main:support.py:failing")
@@ -247,7 +248,8 @@ def test_a_prompt_that_hangs_is_ended(cli: Command, git: Git, prompts: Path) -> 
     git("add", "-A")
     git("commit", "-qm", "slow")
     name = "git:main:slow.py:prompt"
-    error = f"promptdsl diff: error: {name}: it was not rendered in 1 seconds\n"
+    problem = f"{name} was not rendered in 1 seconds"
+    error = f"promptdsl diff: error: {problem}: --timeout gives it more time\n"
     assert (2, [], error) == told(cli, name, "--timeout", "1")
 
 
@@ -261,9 +263,9 @@ def test_a_snapshot_at_a_revision_is_read(cli: Command, prompts: Path) -> None:
 @pytest.mark.usefixtures("git")
 def test_the_output_can_be_a_file(cli: Command, prompts: Path) -> None:
     """With ``--output`` nothing is printed, and folders are made."""
-    done = cli("diff", "--base", "main", "--format", "html", "--output", "out/diff.html")
+    run = cli("diff", "--base", "main", "--format", "html", "--output", "out/diff.html")
     page = (prompts / "out" / "diff.html").read_text("utf-8")
-    assert (0, "", "<!doctype html>") == (done.code, done.out, page.split("\n")[0])
+    assert (0, "", "<!doctype html>") == (run.code, run.out, page.split("\n")[0])
 
 
 @pytest.mark.slow
@@ -286,7 +288,7 @@ def test_modules_come_from_the_revision(
 def test_a_shallow_clone_says_so(
     cli: Command, git: Git, prompts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A revision that was not fetched is told with the command that fetches it."""
+    """The error for a revision that was not fetched has the command that fetches it."""
     git("clone", "-q", "--depth=1", prompts.as_uri(), "clone")
     monkeypatch.chdir(prompts / "clone")
     code, _, error = told(cli, "--base", "HEAD~1")
@@ -308,7 +310,7 @@ def test_a_bare_clone_has_no_snapshots(
 def test_a_submodule_is_a_project_of_its_own(
     cli: Command, git: Git, prompts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The snapshots of a submodule count where one stands in it, not around it."""
+    """The snapshots of a submodule count only if the current folder is in it."""
     git("-c", "protocol.file.allow=always", "submodule", "add", "-q", prompts.as_uri(), "lib")
     git("commit", "-qm", "two")
     write(prompts / "lib", "Be kind.")
@@ -360,17 +362,17 @@ def test_other_line_ends_are_no_difference(cli: Command, prompts: Path) -> None:
 def test_what_a_sparse_checkout_leaves_out_is_not_removed(
     cli: Command, git: Git, prompts: Path
 ) -> None:
-    """A file that is not checked out on purpose is not told."""
+    """A file that a sparse checkout leaves out is no difference."""
     git("update-index", "--skip-worktree", ODD)
     (prompts / ODD).unlink()
     assert (0, [], "") == told(cli, "--base", "main")
 
 
 def test_without_a_merge_base_it_says_so(cli: Command, git: Git) -> None:
-    """Another history is compared as it is."""
+    """A revision without a merge base is compared itself."""
     git("checkout", "-q", "--orphan", "other")
     git("commit", "-qm", "other")
-    note = "main has no merge base with HEAD here: compared with the revision itself\n"
+    note = "main and HEAD have no merge base: compared with main itself\n"
     assert (0, ["same"], note) == told(cli, "--base", "main")
 
 
@@ -387,9 +389,12 @@ OF_PROMPTS = (
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("-p", "plan=Pro"), "--base compares files: it takes no options of a prompt, such as -p"),
+        (
+            ("-p", "plan=Pro"),
+            "--base compares files: leave out the options of a prompt, such as -p",
+        ),
         *(
-            ((*it,), "--base compares files: it takes no options of a prompt, such as -p")
+            ((*it,), "--base compares files: leave out the options of a prompt, such as -p")
             for it in OF_PROMPTS
         ),
         (("--cache",), "--cache compares two targets, as text or JSON"),
@@ -400,27 +405,28 @@ def test_what_base_does_not_take_is_refused(
     cli: Command, arguments: tuple[str, ...], problem: str
 ) -> None:
     """An option that would do nothing is an error."""
-    done = cli("diff", "--base", "main", *arguments)
-    assert (2, f"promptdsl diff: error: {problem}\n") == (done.code, done.err)
+    run = cli("diff", "--base", "main", *arguments)
+    assert (2, f"promptdsl diff: error: {problem}\n") == (run.code, run.err)
 
 
 @pytest.mark.usefixtures("git")
 def test_a_path_without_snapshots(cli: Command) -> None:
     """A path that has no snapshots is an error that says how a prompt in code is compared."""
-    problem = "no snapshots there: they are __snapshots__/*/*.prompt.txt"
-    done = cli("diff", "--base", "main", "support.py")
-    assert (2, f"promptdsl diff: error: {problem}\n{IN_CODE}") == (done.code, done.err)
+    problem = "no snapshots in these paths: snapshots are files __snapshots__/*/*.prompt.txt"
+    run = cli("diff", "--base", "main", "support.py")
+    assert (2, f"promptdsl diff: error: {problem}\n{IN_CODE}") == (run.code, run.err)
 
 
 @pytest.mark.usefixtures("git")
 def test_a_revision_alone_is_compared_with_nothing(cli: Command) -> None:
     """A prompt at a revision is not rendered twice: the command says what to compare it with."""
     error = (
-        "promptdsl diff: error: git:main:support.py:demo is compared with nothing: "
-        "promptdsl diff git:main:support.py:demo support.py:demo compares it with today's\n"
+        "promptdsl diff: error: there is nothing to compare git:main:support.py:demo with: "
+        "promptdsl diff git:main:support.py:demo support.py:demo compares it with the working "
+        "tree\n"
     )
-    done = cli("diff", "git:main:support.py:demo")
-    assert (2, "", error) == (done.code, done.out, done.err)
+    run = cli("diff", "git:main:support.py:demo")
+    assert (2, "", error) == (run.code, run.out, run.err)
 
 
 @pytest.mark.usefixtures("git")
@@ -430,5 +436,5 @@ def test_a_target_with_a_base(cli: Command) -> None:
         "promptdsl diff: error: no such file or folder: support.py:demo\n"
         "  promptdsl diff git:main:support.py:demo support.py:demo compares a prompt in code\n"
     )
-    done = cli("diff", "--base", "main", "support.py:demo")
-    assert (2, "", error) == (done.code, done.out, done.err)
+    run = cli("diff", "--base", "main", "support.py:demo")
+    assert (2, "", error) == (run.code, run.out, run.err)

@@ -21,7 +21,7 @@ PROMPTS = "\n".join(re.findall(r"^```python\n(.*?)^```", REFERENCE, re.DOTALL | 
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make help as wide as it is in the reference, and without colours."""
+    """Make the help as wide as in the reference, and without colours."""
     monkeypatch.setenv("COLUMNS", "90")
     monkeypatch.setenv("NO_COLOR", "1")
 
@@ -37,7 +37,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def command_here(cli: Command, library: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Return the command, run beside ``support.py`` in the project of the library."""
+    """Return the command; it runs in the folder of ``support.py`` and of the library."""
     monkeypatch.chdir(library)
     return cli
 
@@ -46,7 +46,7 @@ def command_here(cli: Command, library: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_the_reference_shows_what_is_printed(
     command_here: Command, command: str, shown: str
 ) -> None:
-    """What stands under a command in the reference is what it prints: copy it when it changes."""
+    """The reference shows the output of each command: copy it after a change."""
     assert shown == command_here(*shlex.split(command)[1:]).out
 
 
@@ -54,12 +54,12 @@ def test_the_reference_shows_what_is_printed(
 def test_the_reference_shows_the_words_of_a_help(
     command_here: Command, command: str, shown: str
 ) -> None:
-    """A help has the words that stand in the reference; each Python has columns of its own."""
+    """The reference has the words of each help; the columns depend on the version of Python."""
     assert shown.split() == command_here(*shlex.split(command)[1:]).out.split()
 
 
 def test_the_reference_shows_every_help() -> None:
-    """The reference holds the help of the whole command and of each of its commands."""
+    """The reference has the help of ``promptdsl`` and of each of its commands."""
     assert [
         "promptdsl --help",
         "promptdsl render --help",

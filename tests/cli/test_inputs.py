@@ -63,9 +63,9 @@ def shop(prompts: Path) -> Path:
     return prompts
 
 
-def user(done: Done) -> str:
+def user(run: Done) -> str:
     """Return the last text that was rendered."""
-    return done.out.splitlines()[-1]
+    return run.out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def user(done: Done) -> str:
 @pytest.mark.usefixtures("shop")
 def test_render(cli: Command, options: str, text: str) -> None:
     """A value is of the class that the prompt knows, whichever file names it; ``-p`` replaces."""
-    done = cli("render", SHOP, *options.split())
-    assert (0, text, "") == (done.code, user(done), done.err)
+    run = cli("render", SHOP, *options.split())
+    assert (0, text, "") == (run.code, user(run), run.err)
 
 
 @pytest.mark.usefixtures("shop")
@@ -113,8 +113,8 @@ def test_a_page(cli: Command, shop: Path) -> None:
         (prompt["name"], prompt["inputs"]) for prompt in data["prompts"]
     ]
     assert "Why? 3 from Ada" in json.dumps(requests_of(data)[0]["record"]["messages"])
-    done = cli("page", SHOP, "--inputs", "shop.py:WRONG", "-o", "page.html")
-    assert (1, True) == (done.code, "shop.py:answer (a): inputs 'a': " in done.err)
+    run = cli("page", SHOP, "--inputs", "shop.py:WRONG", "-o", "page.html")
+    assert (1, True) == (run.code, "shop.py:answer (a): inputs 'a': " in run.err)
     wrong, right = requests_of(data_in(shop / "page.html"))
     assert "did you mean 'question'?" == wrong["error"]["fix"]
     assert right["record"]["messages"]
@@ -137,18 +137,18 @@ def test_check(cli: Command, shop: Path) -> None:
         "INPUTS['wrong'] = {}\n",
         "utf-8",
     )
-    done = cli("check", "loud.py:ask", "--inputs", "loud.py:INPUTS")
-    assert 1 == done.code
-    unfilled, failed = done.out.splitlines()[:2]
+    run = cli("check", "loud.py:ask", "--inputs", "loud.py:INPUTS")
+    assert 1 == run.code
+    unfilled, failed = run.out.splitlines()[:2]
     assert "PD205" in unfilled
     assert "(inputs: 0, 2, 4 and 2 more)" in unfilled
     assert "inputs 'wrong' have no 'tone', which loud.py:ask needs (inputs: wrong)" in failed
-    assert "1 file and 10 prompts checked, 2 findings" == done.out.splitlines()[-1]
+    assert "1 file and 10 prompts checked, 2 findings" == run.out.splitlines()[-1]
     options = ("--inputs", "loud.py:INPUTS", "--format", "json")
     findings = json.loads(cli("check", "loud.py:ask", *options).out)["findings"]
     assert [["0", "2", "4", "6", "8"], ["wrong"]] == [row["inputs"] for row in findings]
-    done = cli("check", "loud.py:ask", "--inputs", "loud.py:INPUTS", "--input", "1")
-    assert (0, "1 file and 1 prompt checked, 0 findings") == (done.code, done.out.strip())
+    run = cli("check", "loud.py:ask", "--inputs", "loud.py:INPUTS", "--input", "1")
+    assert (0, "1 file and 1 prompt checked, 0 findings") == (run.code, run.out.strip())
 
 
 @pytest.mark.usefixtures("shop")
@@ -156,8 +156,8 @@ def test_diff(cli: Command) -> None:
     """Both sides are made with the named inputs; options of one side replace them."""
     options = ("--inputs", "shop.py:CASES", "--input", "short")
     assert 0 == cli("diff", SHOP, SHOP, *options).code
-    done = cli("diff", SHOP, SHOP, *options, "--after", "count=4")
-    assert (1, True) == (done.code, "+ Why? 4 from Ada" in done.out)
+    run = cli("diff", SHOP, SHOP, *options, "--after", "count=4")
+    assert (1, True) == (run.code, "+ Why? 4 from Ada" in run.out)
 
 
 @pytest.mark.parametrize(
@@ -207,17 +207,17 @@ def test_diff_at_a_revision(cli: Command, shop: Path, inputs: str) -> None:
         subprocess.run(["git", *command.split()], cwd=shop, check=True, capture_output=True)
     (shop / "shop.py").write_text(CODE.replace("Be kind.", "Be brief."), "utf-8")
     options: list[Any] = ["--inputs", inputs, *["--input", "short"] * (inputs[0] == "s")]
-    done = cli("diff", f"git:main:{SHOP}", SHOP, *options)
-    assert (1, "") == (done.code, done.err)
-    assert "- Be kind.\n+ Be brief." in done.out
+    run = cli("diff", f"git:main:{SHOP}", SHOP, *options)
+    assert (1, "") == (run.code, run.err)
+    assert "- Be kind.\n+ Be brief." in run.out
 
 
 def test_names_that_are_not_plain(cli: Command, shop: Path) -> None:
     """A name with control characters is shown with escapes, on the line of the error."""
     (shop / "odd.py").write_text("CASES = {'a\\x1b[31m\\nb': {}, 'c': {}}\n", "utf-8")
-    done = cli("render", SHOP, "--inputs", "odd.py:CASES")
-    assert r"write --input NAME: a\x1b[31m\nb, c" in done.err
-    assert 1 == len(done.err.splitlines())
+    run = cli("render", SHOP, "--inputs", "odd.py:CASES")
+    assert r"choose one with --input NAME: a\x1b[31m\nb, c" in run.err
+    assert 1 == len(run.err.splitlines())
 
 
 @pytest.mark.parametrize("command", ["render", "tokens", "diff"])
@@ -227,22 +227,22 @@ def test_names_that_are_not_plain(cli: Command, shop: Path) -> None:
         (
             "--inputs shop.py:CASES",
             2,
-            "shop.py:CASES has several inputs: write --input NAME: short, talk",
+            "shop.py:CASES has several inputs: choose one with --input NAME: short, talk",
         ),
         (
             "--inputs shop.py:CASES --input shrot",
             2,
             "shop.py:CASES: no inputs are named 'shrot'; did you mean 'short'?",
         ),
-        ("--input short", 2, "--input names one of the --inputs: write --inputs TARGET, too"),
+        ("--input short", 2, "--input chooses one of the --inputs: write --inputs TARGET, too"),
         ("--inputs none.py:CASES", 2, "no such file: none.py"),
-        ("--inputs none:CASES", 2, "no module named 'none', here or installed"),
+        ("--inputs none:CASES", 2, "no module 'none' is in this folder or installed"),
         ("--inputs shop.py:CASSE", 2, "shop.py has no name 'CASSE': did you mean 'CASES'?"),
         (
             "--inputs shop.py",
             2,
-            "--inputs is file.py:name or module:name; there is CASES, EMPTY, FLAT, WRONG, answer, "
-            "broken, made",
+            "--inputs is file.py:name or module:name; choose from CASES, EMPTY, FLAT, WRONG, "
+            "answer, broken, made",
         ),
         ("--inputs shop.py:CASES --input short -p cuont=1", 2, "has no parameter 'cuont'"),
         ("--inputs shop.py:EMPTY", 1, "shop.py:24: the inputs shop.py:EMPTY are empty"),
@@ -259,26 +259,32 @@ def test_names_that_are_not_plain(cli: Command, shop: Path) -> None:
 @pytest.mark.usefixtures("shop")
 def test_wrong_inputs(cli: Command, command: str, *, options: str, code: int, problem: str) -> None:
     """The error says what to write; of inputs, it has the author's line."""
-    done = cli(command, SHOP, *options.split())
-    assert problem in done.err
-    assert (2 if command == "diff" else code, "") == (done.code, done.out)
+    run = cli(command, SHOP, *options.split())
+    assert problem in run.err
+    assert (2 if command == "diff" else code, "") == (run.code, run.out)
 
 
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
         ("render support.py:GREETING", "support.py:GREETING is not a function"),
-        ("page records -o page.html", "--inputs are arguments of a function, and records is none"),
-        ("page a.json -o page.html", "--inputs are arguments of a function, and a.json is none"),
-        ("check shop.py", "--inputs are arguments of a function, and shop.py is none"),
-        ("diff a.json b.json", "--inputs are arguments of a function, and a.json is none"),
+        (
+            "page records -o page.html",
+            "--inputs are arguments of a function: records is not a function",
+        ),
+        (
+            "page a.json -o page.html",
+            "--inputs are arguments of a function: a.json is not a function",
+        ),
+        ("check shop.py", "--inputs are arguments of a function: shop.py is not a function"),
+        ("diff a.json b.json", "--inputs are arguments of a function: a.json is not a function"),
     ],
 )
 def test_targets_without_arguments(cli: Command, shop: Path, command: str, problem: str) -> None:
     """A prompt, a record and a file take no inputs."""
     (shop / "records").mkdir()
-    done = cli(*command.split(), "--inputs", "shop.py:CASES", "--input", "short")
-    assert (2, True) == (done.code, problem in done.err)
+    run = cli(*command.split(), "--inputs", "shop.py:CASES", "--input", "short")
+    assert (2, True) == (run.code, problem in run.err)
 
 
 @pytest.mark.parametrize(
@@ -295,6 +301,6 @@ def test_the_line_of_inputs(cli: Command, shop: Path, code: str, line: int) -> N
     """It is the line that gives the name, however it does; ``check`` shows it, too."""
     (shop / "other.py").write_text("A = {'a': {'b': 1}}\n", "utf-8")
     (shop / "wrong.py").write_text(code, "utf-8")
-    done = cli("check", SHOP, "--inputs", "wrong.py:CASES")
-    assert 1 == done.code
-    assert f"wrong.py:{line}: PD002 the prompt cannot be rendered: inputs 'a': " in done.out
+    run = cli("check", SHOP, "--inputs", "wrong.py:CASES")
+    assert 1 == run.code
+    assert f"wrong.py:{line}: PD002 the prompt cannot be rendered: inputs 'a': " in run.out

@@ -47,8 +47,8 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "no qualified name": (
         ["show", "scope"],
-        "promptdsl show: error: SECTION is LIBRARY:NAME, such as starter:untrusted, not 'scope': "
-        "promptdsl list LIBRARY shows the sections",
+        "promptdsl show: error: 'scope' is not a section: write LIBRARY:NAME, such as "
+        "starter:untrusted; promptdsl list LIBRARY lists the sections",
     ),
     "no section": (
         ["show", "desk:scop"],
@@ -90,22 +90,22 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "a name that is taken": (
         ["new", "library", "promptdsl-sections"],
-        "promptdsl new: error: 'sections' is taken: name the library after its topic, such as "
-        "support",
+        "promptdsl new: error: a library cannot have the name 'sections': name it after its "
+        "topic, such as support",
     ),
     "no project": (
         ["new", "section", "refunds"],
-        "promptdsl new: error: no pyproject.toml is here or above: begin a library with promptdsl "
-        "new library NAME",
+        "promptdsl new: error: no folder from here up has a pyproject.toml: create a library with "
+        "promptdsl new library NAME",
     ),
     "a function in a folder": (
         ["new", "section", "billing/refunds", "--function"],
-        "promptdsl new: error: the name of a function has no /: billing/refunds",
+        "promptdsl new: error: the name of a function cannot have a /: billing/refunds",
     ),
     "no module": (
         ["stubs", "desk.py"],
-        "promptdsl stubs: error: write module:name, such as promptdsl_support.library:support: "
-        "desk.py",
+        "promptdsl stubs: error: desk.py is not a library: write module:name, such as "
+        "promptdsl_support.library:support",
     ),
     "a module that only imports the library": (
         ["stubs", "promptdsl_desk:desk"],
@@ -114,7 +114,7 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "no library in a module": (
         ["stubs", "promptdsl_desk.sections:tone"],
-        "promptdsl stubs: error: promptdsl_desk.sections:tone is not a Library: it is of the type "
+        "promptdsl stubs: error: promptdsl_desk.sections:tone is not a Library: its type is "
         "component",
     ),
 }
@@ -130,7 +130,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.usefixtures("desk")
 def test_installed_libraries_are_listed(cli: Command) -> None:
     """A library is listed with its version and its package; the limit is a note."""
-    note = "PROMPTDSL_LIBRARIES is 'desk': other libraries are left out\n"
+    note = "PROMPTDSL_LIBRARIES is 'desk': all other libraries are left out\n"
     assert (0, "desk  0.1.0  promptdsl-desk\n", note) == cli("list")
 
 
@@ -144,21 +144,21 @@ def test_listed_libraries_are_data_too(cli: Command) -> None:
 
 @pytest.mark.usefixtures("desk")
 def test_the_sections_of_a_library_are_listed(cli: Command) -> None:
-    """A section is listed as it is called, with what it is for."""
+    """The list has the call of each section, and its purpose."""
     assert (0, SECTIONS, "") == cli("list", "desk")
 
 
 @pytest.mark.usefixtures("desk")
 def test_a_section_without_its_inputs_says_which_to_give(cli: Command) -> None:
     """Without a required input all but the text is shown, and how to give it."""
-    done = cli("show", "desk:scope")
-    last = "to see the rendered text, give its inputs: -p 'topics=[...]'"
-    assert (0, last, "") == (done.code, done.out.split("\n")[-2], done.err)
+    run = cli("show", "desk:scope")
+    last = "to see the rendered text, pass its inputs: -p 'topics=[...]'"
+    assert (0, last, "") == (run.code, run.out.split("\n")[-2], run.err)
 
 
 @pytest.mark.usefixtures("desk")
 def test_a_section_shows_what_it_renders_to(cli: Command) -> None:
-    """With its inputs a section shows the text as it is sent, and its tokens."""
+    """With its inputs, a section shows its rendered text and its tokens."""
     out = cli("show", "desk:scope", "-p", 'topics=["refunds"]', "--model", "gpt-5").out
     text = ruled(f"[system]\n{SCOPE}")
     assert f"\n{text}\n23 tokens: exact text, assumed frame\n" == out[out.index("\n── system") :]
@@ -184,9 +184,9 @@ def test_a_file_that_is_there_is_kept(cli: Command, prompts: Path) -> None:
     """Nothing is written where one of the files of a new library exists."""
     (prompts / "mine").mkdir()
     (prompts / "mine" / "README.md").write_text("Mine.", "utf-8")
-    done = cli("new", "library", "support", "--folder", "mine")
-    there = "there is a file mine/README.md: --force replaces what is there"
-    assert (2, f"promptdsl new: error: {there}\n") == (done.code, done.err)
+    run = cli("new", "library", "support", "--folder", "mine")
+    there = "there is a file mine/README.md: --force replaces existing files"
+    assert (2, f"promptdsl new: error: {there}\n") == (run.code, run.err)
     assert ["README.md"] == os.listdir(prompts / "mine")
 
 
@@ -205,13 +205,13 @@ def test_a_new_section_is_an_entry_of_its_library(
     """A new function joins the list of its library, with a test and a snapshot."""
     cli("new", "library", "support")
     monkeypatch.chdir(prompts / "promptdsl-support" / "tests")
-    done = cli("new", "section", "role", "--function")
+    run = cli("new", "section", "role", "--function")
     assert [
         "../promptdsl_support/library.py",
         "../promptdsl_support/sections.py",
         "__snapshots__/test_role/test_role.prompt.txt",
         "test_role.py",
-    ] == done.out.split()
+    ] == run.out.split()
     library = (prompts / "promptdsl-support" / "promptdsl_support" / "library.py").read_text()
     assert "sections=[sections.tone, sections.role]" in library
 
@@ -247,7 +247,7 @@ def test_a_section_joins_the_library_that_is_named(
 
 @pytest.mark.parametrize("name", ["samples", "my_sample"])
 def test_a_library_called_like_the_sample(cli: Command, prompts: Path, name: str) -> None:
-    """The name of a new library may hold the word that stands for it in the scaffold."""
+    """The name of a new library may contain the placeholder of the scaffold."""
     cli("new", "library", name)
     package = f"promptdsl-{name.replace('_', '-')}"
     lines = (prompts / package / "pyproject.toml").read_text("utf-8").split("\n")
@@ -262,8 +262,8 @@ def test_the_stub_of_a_new_library_is_up_to_date(
 ) -> None:
     """The stub that a new library has is what ``promptdsl stubs`` writes."""
     monkeypatch.chdir(desk)
-    done = cli("stubs", "promptdsl_desk.library:desk", "--check")
-    assert (0, "promptdsl_desk/library.pyi is up to date\n", "") == done
+    run = cli("stubs", "promptdsl_desk.library:desk", "--check")
+    assert (0, "promptdsl_desk/library.pyi is up to date\n", "") == run
 
 
 def test_a_stub_that_is_missing_is_not_up_to_date(
@@ -274,14 +274,14 @@ def test_a_stub_that_is_missing_is_not_up_to_date(
     stub = desk / "promptdsl_desk" / "library.pyi"
     old = stub.read_text("utf-8")
     stub.unlink()
-    done = cli("stubs", "promptdsl_desk.library:desk", "--check")
+    run = cli("stubs", "promptdsl_desk.library:desk", "--check")
     stub.write_text(old, "utf-8")
     assert (
         1,
         "",
         "promptdsl stubs: error: promptdsl_desk/library.pyi is not up to date: write it with "
         "promptdsl stubs promptdsl_desk.library:desk\n",
-    ) == done
+    ) == run
 
 
 WAITING = """
@@ -295,7 +295,7 @@ def wait(answer: Future) -> Section:
 
 
 def test_a_stub_imports_what_is_public(cli: Command, prompts: Path) -> None:
-    """A class that stands in a private module is imported from the package that shows it."""
+    """A class of a private module is imported from its public package."""
     (prompts / "waiting_parts.py").write_text(WAITING, "utf-8")
     (prompts / "waiting.py").write_text(
         "from promptdsl import Library\nfrom waiting_parts import wait\n\n"
@@ -319,8 +319,8 @@ def test_a_module_that_holds_more_gets_no_stub(cli: Command, prompts: Path) -> N
     assert (
         2,
         "",
-        "promptdsl stubs: error: house_rules holds more than the library: house_rules.pyi would "
-        "hide LIMIT; move house into a module of its own\n",
+        "promptdsl stubs: error: house_rules has other names, which house_rules.pyi would "
+        "hide: LIMIT; move house into a module of its own\n",
     ) == cli("stubs", "house_rules:house")
 
 
@@ -349,11 +349,11 @@ def test_the_comment_of_a_copy_changes_nothing(
     code = 'from promptdsl import Library\nlibrary = Library("copied")'
     package(prompts / "site", "copied", code, templates={"2nd.md.j2": source})
     with installed(prompts / "site"):
-        done = cli("eject", "copied:2nd", "--to", "copies/")
+        run = cli("eject", "copied:2nd", "--to", "copies/")
         expected = Library.load("copied")["2nd"]()
     found = Template(prompts / "copies" / "2nd.md.j2")
     assert render(User(expected)).messages[0].text == render(User(found)).messages[0].text
-    assert '_2nd_file = Path("copies/2nd.md.j2")' in done.out
+    assert '_2nd_file = Path("copies/2nd.md.j2")' in run.out
 
 
 def test_an_ejected_function_of_another_name(
@@ -372,24 +372,24 @@ library = Library("named", sections=[short])
 """
     package(prompts / "site", "named", code)
     with installed(prompts / "site"):
-        done = cli("eject", "named:in-short")
+        run = cli("eject", "named:in-short")
     assert (
         "from promptdsl import override\nfrom short import short\n\n"
         'with override({"named:in-short": short}):'
-    ) == done.out.rpartition("\n    ...")[0]
+    ) == run.out.rpartition("\n    ...")[0]
 
 
 @pytest.mark.usefixtures("desk")
 def test_an_ejected_function_has_its_imports(cli: Command, prompts: Path) -> None:
     """A copy of a function has the imports that it needs, and its use is printed."""
-    done = cli("eject", "desk:tone", "--to", "copies/tone.py")
+    run = cli("eject", "desk:tone", "--to", "copies/tone.py")
     text = (prompts / "copies" / "tone.py").read_text("utf-8")
     assert (
         "from promptdsl import List, Section, Text, Value, component",
         "from promptdsl import override\nfrom copies.tone import tone\n\n"
         'with override({"desk:tone": tone}):\n    ...  # the prompt is written here\n',
         "copies/tone.py is written: the code above uses it instead of desk:tone\n",
-    ) == (text.split("\n")[2], done.out, done.err)
+    ) == (text.split("\n")[2], run.out, run.err)
 
 
 def test_what_was_put_in_place_is_taken_away_again(
@@ -401,10 +401,10 @@ def test_what_was_put_in_place_is_taken_away_again(
     before = sorted(Path().rglob("*"))
     full = OSError(28, "No space left on device")
     monkeypatch.setattr(os, "replace", Mock(wraps=os.replace, side_effect=[DEFAULT, full]))
-    done = cli("new", "section", "role")
+    run = cli("new", "section", "role")
     file = prompts / "promptdsl-support/promptdsl_support/templates/role.md.j2"
     error = f"promptdsl new: error: cannot write {file}: No space left on device\n"
-    assert (2, error, before) == (done.code, done.err, sorted(Path().rglob("*")))
+    assert (2, error, before) == (run.code, run.err, sorted(Path().rglob("*")))
 
 
 def test_a_changed_file_keeps_its_mode_its_line_ends_and_its_link(
@@ -470,7 +470,7 @@ def broken(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.usefixtures("broken")
 def test_libraries_are_checked(cli: Command) -> None:
-    """With --check each library is loaded: what cannot be used is told, and the code is 1."""
+    """--check loads each library, prints what cannot be used, and exits with 1."""
     plain, checked = cli("list"), cli("list", "--check")
     out = """\
 broken  1.0  acme-broken
@@ -485,7 +485,7 @@ gone    1.0  acme-gone
 odd     1.0  acme-odd
     problem: its entry point 'acme_odd' is not module:name
 """
-    limit = "PROMPTDSL_LIBRARIES is 'broken,gone,odd': other libraries are left out\n"
+    limit = "PROMPTDSL_LIBRARIES is 'broken,gone,odd': all other libraries are left out\n"
     assert (1, out, f"Hello.\n{limit}") == checked
     assert (0, ["broken", "gone", "odd", ""]) == (
         plain.code,
@@ -496,10 +496,10 @@ odd     1.0  acme-odd
 @pytest.mark.usefixtures("broken")
 def test_checked_libraries_are_data_too(cli: Command) -> None:
     """With --json the problems are data: of a library, and of its sections by their names."""
-    done = cli("list", "--check", "--json")
-    rows = {row["name"]: row for row in json.loads(done.out)}
+    run = cli("list", "--check", "--json")
+    rows = {row["name"]: row for row in json.loads(run.out)}
     assert (1, [None, True, True]) == (
-        done.code,
+        run.code,
         [row["problem"] and bool(row["problem"]) for row in rows.values()],
     )
     assert {"broken:bad": f"{PROBLEM}: the mistake may be on an earlier line"}.items() <= (
@@ -510,7 +510,7 @@ def test_checked_libraries_are_data_too(cli: Command) -> None:
 @pytest.mark.usefixtures("broken")
 def test_broken_sections_and_odd_names_are_shown_as_such(cli: Command) -> None:
     """A broken template is listed with its problem, a control character as an escape."""
-    done = cli("list", "broken")
+    run = cli("list", "broken")
     advice = "the mistake may be on an earlier line"
     assert [
         "broken:\\x1b",
@@ -519,16 +519,16 @@ def test_broken_sections_and_odd_names_are_shown_as_such(cli: Command) -> None:
         "broken:bad",
         f"problem: {PROBLEM}: {advice}",
         "broken:good(region)",
-    ] == " ".join(done.out.replace("\nbroken:", "\n|broken:").split()).replace(
+    ] == " ".join(run.out.replace("\nbroken:", "\n|broken:").split()).replace(
         " problem:", "|problem:"
     ).replace(" |", "|").split("|")
-    assert (0, 1) == (done.code, cli("list", "broken", "--check").code)
+    assert (0, 1) == (run.code, cli("list", "broken", "--check").code)
     assert "broken:\\x1b[31mred\\n" == cli("show", "broken:\x1b[31mred\n").out.split(" ")[0]
 
 
 @pytest.mark.usefixtures("broken")
 def test_a_choice_that_is_none_is_told_once(cli: Command) -> None:
-    """A value that is none of the choices is told with them, once."""
+    """The error for a value that is no choice lists the choices once."""
     problem = "input 'region' takes one of EU, US, not 'FR': give one of these"
     error = f"Hello.\npromptdsl show: error: -p region=FR: {problem}\n"
     assert (2, "", error) == cli("show", "broken:good", "-p", "region=FR")
@@ -551,8 +551,8 @@ def test_what_is_outside_of_a_library_is_not_copied(
     (folder / "templates" / "_in" / "host.md.j2").symlink_to(folder / "secret.md.j2")
     (folder / "templates" / "_up").symlink_to(folder)
     with installed(prompts / "site"):
-        done = cli("eject", "leaky:out", "--to", "copies/in/")
-    assert (1, True) == (done.code, f"leaky:out includes '{included}', which is not" in done.err)
+        run = cli("eject", "leaky:out", "--to", "copies/in/")
+    assert (1, True) == (run.code, f"leaky:out includes '{included}', which is not" in run.err)
     assert not (prompts / "copies").exists()
 
 
@@ -622,8 +622,8 @@ def odd(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_the_copy_of_a_function_runs(cli: Command, odd: Path) -> None:
     """A copy has what it needs, and its file is called as the function is, but not as a module."""
-    done = cli("eject", "odd:odd-json")
-    assert "from json_section import json\n" in done.out
+    run = cli("eject", "odd:odd-json")
+    assert "from json_section import json\n" in run.out
     copy = runpy.run_path(str(odd / "json_section.py"))["json"]
     expected, found = System(Library.load("odd")["odd-json"]()), System(copy())
     assert 'a 2 "a"' == render(expected).messages[0].text == render(found).messages[0].text

@@ -77,7 +77,7 @@ def test_the_last_of_two_records_with_one_id_is_shown(cli: Command, log: str) ->
             "records list LOG --name agnt",
             "has no record of the prompt 'agnt': did you mean 'agent'",
         ),
-        ("records show LOG", "has 3 records: name one with --id"),
+        ("records show LOG", "has 3 records: choose one with --id"),
         ("records list EMPTY", "there is no log in"),
         ("records show EMPTY --id a", "there is no log in"),
         ("records list NONE", "there is no folder"),
@@ -86,9 +86,9 @@ def test_the_last_of_two_records_with_one_id_is_shown(cli: Command, log: str) ->
         ("diff LOG --id req-2 --id req-66", "has no record with the id 'req-66'"),
         ("diff LOG --id req-2 --id req-6 --id req-7", "name two records: --id A --id B"),
         ("diff EMPTY --id a --id b", "there is no log in"),
-        ("records show FILE", "is a file of a log: write promptdsl records show"),
-        ("diff FILE FILE", "is a file of a log"),
-        ("records list FILE", "is a file of a log: write promptdsl records list"),
+        ("records show FILE", "is only a part of a log: write promptdsl records show"),
+        ("diff FILE FILE", "is only a part of a log"),
+        ("records list FILE", "is only a part of a log: write promptdsl records list"),
     ],
 )
 def test_a_wrong_id_or_folder_is_an_error(
@@ -100,16 +100,16 @@ def test_a_wrong_id_or_folder_is_an_error(
     names = {"EMPTY": str(tmp_path / "empty"), "NONE": str(tmp_path / "none"), "LOG": log}
     names["FILE"] = str(file)
     arguments, problem = call
-    done = cli(*(names.get(word, word) for word in arguments.split()))
-    assert (2, "", True) == (done.code, done.out, problem in done.err), done.err
+    run = cli(*(names.get(word, word) for word in arguments.split()))
+    assert (2, "", True) == (run.code, run.out, problem in run.err), run.err
 
 
 def test_two_records_are_compared(cli: Command, log: str) -> None:
     """The differences of two records name the inputs and the budget that changed."""
-    done = cli("diff", log, "--id", "req-2", "--id", "req-6")
-    assert 1 == done.code
-    assert "input `rounds` 2 -> 6" in done.out
-    assert "budget none -> 900" in done.out
+    run = cli("diff", log, "--id", "req-2", "--id", "req-6")
+    assert 1 == run.code
+    assert "input `rounds` 2 -> 6" in run.out
+    assert "budget none -> 900" in run.out
     data = json.loads(cli("diff", log, "--id", "req-2", "--id", "req-6", "--json").out)
     inputs = data["prompts"][0]["diff"]["inputs"]
     assert [("input", "rounds", 2, 6), ("budget", "", None, 900)] == [
@@ -183,15 +183,15 @@ def test_hostile_ids_and_names_are_shown_as_escapes(cli: Command, tmp_path: Path
         log.append(request(2).record(), name="b", id="y")
     folder = str(tmp_path / "log")
     for call in (["list", folder, "--id", "x\x1b[2K"], ["show", folder]):
-        done = cli("records", *call)
-        assert (2, False) == (done.code, "\x1b" in done.err + done.out)
+        run = cli("records", *call)
+        assert (2, False) == (run.code, "\x1b" in run.err + run.out)
     assert 0 == cli("records", "show", folder, "--id", "x\x1b[2J").code
 
 
 def test_the_arguments_of_two_calls_are_named(cli: Command) -> None:
     """The diff of one function with two arguments names them."""
-    done = cli("diff", "support.py:demo", "--before", "plan=Pro", "--after", "plan=Free")
-    assert "input `plan` 'Pro' -> 'Free'" in done.out
+    run = cli("diff", "support.py:demo", "--before", "plan=Pro", "--after", "plan=Free")
+    assert "input `plan` 'Pro' -> 'Free'" in run.out
 
 
 @pytest.mark.parametrize("ids", [("--id", "req-2", "--id", "req-6"), ()])
@@ -199,12 +199,12 @@ def test_the_cache_of_two_records_is_in_the_plain_diff(
     cli: Command, log: str, ids: tuple[str, ...]
 ) -> None:
     """With --cache, the command says that the diff of two records has the shared prefix."""
-    done = cli("diff", log, *ids, "--cache")
-    first, advice = done.err.splitlines()
-    assert (2, "promptdsl diff: error: --cache compares two targets of the working tree") == (
-        done.code,
+    run = cli("diff", log, *ids, "--cache")
+    first, advice = run.err.splitlines()
+    assert (2, "promptdsl diff: error: --cache compares only targets of the working tree") == (
+        run.code,
         first,
     )
-    assert "  leave out --cache: the plain diff says where the shared prefix ends" == advice
+    assert "  leave out --cache: the diff shows where the shared prefix ends" == advice
     plain = cli("diff", log, "--id", "req-2", "--id", "req-6")
     assert "the first difference is in" in plain.out

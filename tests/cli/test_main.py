@@ -108,19 +108,19 @@ def test_the_exit_code_is_that_of_the_process(
 
 def test_data_and_notes_go_different_ways(process: Command) -> None:
     """Data is all that standard output gets; what a target cannot say is on standard error."""
-    done = process("render", "support.py:corrected", "--for", "anthropic")
+    run = process("render", "support.py:corrected", "--for", "anthropic")
     assert (0, "{", "role: developer message", f"support.py:{LINES['corrected']}") == (
-        done.code,
-        done.out.split("\n")[0],
-        done.err.split(" (")[0],
-        done.err.split()[-1],
+        run.code,
+        run.out.split("\n")[0],
+        run.err.split(" (")[0],
+        run.err.split()[-1],
     )
 
 
 def test_what_the_code_of_a_prompt_prints_is_no_data(process: Command) -> None:
     """What the code of a prompt prints goes to standard error."""
-    done = process("render", "support.py:loud")
-    assert (0, GREETING_TEXT, "Building.\n") == done
+    run = process("render", "support.py:loud")
+    assert (0, GREETING_TEXT, "Building.\n") == run
 
 
 @pytest.mark.parametrize("arguments", [["rendre"], ["render", "support.py:misplaced"]])
@@ -142,8 +142,8 @@ def test_data_is_utf8_whatever_the_locale(
 ) -> None:
     """Standard output is UTF-8, whatever the locale and the interpreter's own settings say."""
     (prompts / "unicode.py").write_text(UNICODE, "utf-8")
-    done = process("render", "unicode.py:SAID", **variables)
-    assert (0, ruled("[user]\nGrüße, 東京 \U0001f600\n\n[developer]\né\n\n[user]\nx\n"), "") == done
+    run = process("render", "unicode.py:SAID", **variables)
+    assert (0, ruled("[user]\nGrüße, 東京 \U0001f600\n\n[developer]\né\n\n[user]\nx\n"), "") == run
 
 
 @pytest.mark.parametrize("variables", LOCALES)
@@ -152,8 +152,8 @@ def test_notes_are_utf8_whatever_the_locale(
 ) -> None:
     """Standard error is UTF-8 as well."""
     (prompts / "unicode.py").write_text(UNICODE, "utf-8")
-    done = process("render", "unicode.py:wrong", **variables)
-    assert (1, "", "unicode.py:7: ValueError: Grüße, 東京 \U0001f600\n") == done
+    run = process("render", "unicode.py:wrong", **variables)
+    assert (1, "", "unicode.py:7: ValueError: Grüße, 東京 \U0001f600\n") == run
 
 
 def test_a_reader_that_leaves_is_no_fault(prompts: Path) -> None:
@@ -176,12 +176,10 @@ def test_a_full_disk_is_said(prompts: Path) -> None:
     """Data that cannot be written is a failure with its reason."""
     command = [sys.executable, "-m", "promptdsl", "render", "support.py:demo"]
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            command, cwd=prompts, stdout=full, stderr=subprocess.PIPE, check=False
-        )
+        run = subprocess.run(command, cwd=prompts, stdout=full, stderr=subprocess.PIPE, check=False)
     assert (1, b"promptdsl: cannot write: No space left on device\n") == (
-        done.returncode,
-        done.stderr,
+        run.returncode,
+        run.stderr,
     )
 
 
@@ -214,8 +212,8 @@ def test_nothing_heavy_is_loaded_before_it_is_used(
 ) -> None:
     """The command loads what is heavy only for a prompt that needs it."""
     command = [sys.executable, "-c", LOADED, "render", f"support.py:{name}"]
-    done = subprocess.run(command, cwd=prompts, capture_output=True, text=True, check=True)
-    assert f"{loaded}\n" == done.stderr
+    run = subprocess.run(command, cwd=prompts, capture_output=True, text=True, check=True)
+    assert f"{loaded}\n" == run.stderr
 
 
 def test_the_command_enters_by_the_front_door() -> None:

@@ -22,8 +22,8 @@ KINDS = {
     "z.json": "JSON: promptdsl records show",
     "a.prompt.txt": "a snapshot: promptdsl diff",
     "b.j2": "a text: name a function",
-    "c.rules": "is no Python file",
-    "script": "is no Python file",
+    "c.rules": "is not a Python file",
+    "script": "is not a Python file",
     "log": "a file of a log: promptdsl records list",
     "chat.db": "a database: promptdsl transcript list",
     "chat": "a transcript: promptdsl transcript show",
@@ -55,47 +55,47 @@ def test_only_python_files_are_run(
 ) -> None:
     """No other file is run, whatever it holds, and the error names the command that reads it."""
     target = f"{folder / name}:prompt" if with_name else str(folder / name)
-    done = cli("render", target)
-    assert (2, "", True) == (done.code, done.out, KINDS[name] in done.err), done.err
-    assert "I ran" not in done.err
+    run = cli("render", target)
+    assert (2, "", True) == (run.code, run.out, KINDS[name] in run.err), run.err
+    assert "I ran" not in run.err
 
 
 @pytest.mark.parametrize("command", ["render", "tokens", "diff"])
 def test_a_file_in_the_working_folder_is_named(cli: Command, prompts: Path, command: str) -> None:
     """A name without a folder is a file, too, not a module."""
     (prompts / "rows.jsonl").write_text("{}\n")
-    done = cli(command, "rows.jsonl")
-    assert (2, True) == (done.code, "rows.jsonl is no Python file, but a table" in done.err)
+    run = cli(command, "rows.jsonl")
+    assert (2, True) == (run.code, "rows.jsonl is not a Python file, but a table" in run.err)
 
 
 @pytest.mark.parametrize("command", ["show", "repair", "vacuum", "convert"])
 def test_a_database_is_named_for_what_it_is(cli: Command, folder: Path, command: str) -> None:
-    """A database without the key of a transcript is told with its keys, never as damaged."""
+    """The error for a database without a key lists its keys; it is never called damaged."""
     more = {
         "repair": ["out"],
         "vacuum": ["out"],
         "convert": ["--from", "transcript", "--to", "openai"],
     }
-    done = cli("transcript", command, str(folder / "chat.db"), *more.get(command, []))
-    assert (2, "", False) == (done.code, done.out, "damaged" in done.err)
-    assert "chat.db is a database: name one of its transcripts" in done.err
-    assert "chat.db:k\n  promptdsl transcript list" in done.err
+    run = cli("transcript", command, str(folder / "chat.db"), *more.get(command, []))
+    assert (2, "", False) == (run.code, run.out, "damaged" in run.err)
+    assert "chat.db is a database: write" in run.err
+    assert "chat.db:k\n  promptdsl transcript list" in run.err
 
 
 def test_a_database_of_another_program_and_a_folder_are_named(cli: Command, folder: Path) -> None:
-    """A database without transcripts, and a folder, are told, too."""
+    """There are errors for a database without transcripts, and for a folder, too."""
     import sqlite3
     from contextlib import closing
 
     with closing(sqlite3.connect(folder / "b.db")) as other:
         other.execute("CREATE TABLE t (a)")
-    done = cli("transcript", "show", str(folder / "b.db"))
-    assert (1, True) == (done.code, "without transcripts" in done.err)
-    done = cli("transcript", "show", str(folder))
-    assert (2, True) == (done.code, "is a folder: promptdsl transcript list" in done.err)
+    run = cli("transcript", "show", str(folder / "b.db"))
+    assert (1, True) == (run.code, "without transcripts" in run.err)
+    run = cli("transcript", "show", str(folder))
+    assert (2, True) == (run.code, "is a folder: promptdsl transcript list" in run.err)
 
 
 def test_other_files_are_no_transcripts(cli: Command, folder: Path) -> None:
     """A file that is no transcript is named for what it is."""
-    done = cli("transcript", "show", str(folder / "log"))
-    assert (1, True) == (done.code, "is not a transcript, but a file of a log" in done.err)
+    run = cli("transcript", "show", str(folder / "log"))
+    assert (1, True) == (run.code, "is not a transcript, but a file of a log" in run.err)

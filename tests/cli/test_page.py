@@ -21,8 +21,8 @@ def names_in(file: Path) -> list[str]:
 def test_targets_in_code(cli: Command, prompts: Path) -> None:
     """Prompts and functions of files are shown, with their arguments and payloads."""
     options = ("--model", "gpt-5", "--for", "gemini", "-p", "question=Why now?")
-    done = cli("page", "support.py:demo", "support.py:demo", *options, "-o", "page.html")
-    assert (0, "", WRITTEN) == done
+    run = cli("page", "support.py:demo", "support.py:demo", *options, "-o", "page.html")
+    assert (0, "", WRITTEN) == run
     assert ["support.py:demo"] * 2 == names_in(prompts / "page.html")
     first, _ = requests_of(data_in(prompts / "page.html"))
     assert ["gpt-5", "gemini"] == [*first["targets"]]
@@ -33,14 +33,14 @@ def test_targets_in_code(cli: Command, prompts: Path) -> None:
 def test_a_target_that_fails(cli: Command, prompts: Path) -> None:
     """Its error is on the page, the others stay, and the exit code is 1."""
     targets = ("support.py:failing", "support.py:GREETING", "support.py:misplaced")
-    done = cli("page", *targets, "--model", "gpt-5", "-o", "page.html")
-    assert 1 == done.code
+    run = cli("page", *targets, "--model", "gpt-5", "-o", "page.html")
+    assert 1 == run.code
     failed, good, misplaced = requests_of(data_in(prompts / "page.html"))
     assert "KeyError: 'plan'" == failed["error"]["what"]
     assert "plan" in failed["error"]["code"][3]["text"]
     assert good["record"] is not None
     assert misplaced["error"] is not None
-    first, *_, last = done.err.splitlines(keepends=True)
+    first, *_, last = run.err.splitlines(keepends=True)
     assert ("support.py:failing: KeyError: 'plan'\n", WRITTEN) == (first, last)
 
 
@@ -76,8 +76,8 @@ def test_a_log(cli: Command, prompts: Path) -> None:
     assert 3 == len(requests_of(data_in(prompts / "page.html")))
     assert 0 == cli("page", "list.json", "--id", "c2", "-o", "page.html").code
     assert ["c2"] == [request["id"] for request in requests_of(data_in(prompts / "page.html"))]
-    done = cli("page", "log", "--id", "c9", "-o", "page.html")
-    assert (2, True) == (done.code, "log has no record with the id 'c9'" in done.err)
+    run = cli("page", "log", "--id", "c9", "-o", "page.html")
+    assert (2, True) == (run.code, "log has no record with the id 'c9'" in run.err)
 
 
 def test_a_damaged_log(cli: Command, prompts: Path) -> None:
@@ -88,14 +88,14 @@ def test_a_damaged_log(cli: Command, prompts: Path) -> None:
     (file,) = (prompts / "log").glob("records-*.jsonl")
     lines = file.read_text().splitlines()
     file.write_text("\n".join([lines[0], "{", *lines[1:]]) + "\n")
-    done = cli("page", "log", "-o", "page.html")
-    assert (1, False) == (done.code, "salvage=True" in done.err)
+    run = cli("page", "log", "-o", "page.html")
+    assert (1, False) == (run.code, "salvage=True" in run.err)
     advice = "promptdsl records list log --salvage --json > good.json"
-    assert advice in done.err
+    assert advice in run.err
     (prompts / "good.json").write_text(cli(*advice.split()[1:-2]).out)
     assert 0 == cli("page", "good.json", "-o", "page.html").code
-    done = cli("page", f"log/{file.name}", "-o", "page.html")
-    assert (2, True) == (done.code, "write promptdsl page log -o FILE.html" in done.err)
+    run = cli("page", f"log/{file.name}", "-o", "page.html")
+    assert (2, True) == (run.code, "write promptdsl page log -o FILE.html" in run.err)
 
 
 @pytest.mark.parametrize(
@@ -103,17 +103,20 @@ def test_a_damaged_log(cli: Command, prompts: Path) -> None:
     [
         (("nothing.py:a",), "no such file: nothing.py"),
         (("nothing.json",), "cannot read nothing.json"),
-        (("empty",), "empty is no log, and has no record (*.json)"),
+        (("empty",), "empty is not a log, and has no records (*.json)"),
         (("support.py:GREETING", "--id", "a"), "--id chooses a request of a log"),
-        (("support.py:GREETING", "--without-content", "--for", "gpt-5"), "--for writes payloads"),
-        (("support.py:GREETING", "--price", "cheap"), "'cheap' is not one price or two"),
+        (
+            ("support.py:GREETING", "--without-content", "--for", "gpt-5"),
+            "--without-content leaves out payloads",
+        ),
+        (("support.py:GREETING", "--price", "cheap"), "'cheap' is not a price, or two prices"),
     ],
 )
 def test_wrong_calls(cli: Command, prompts: Path, arguments: tuple[str, ...], problem: str) -> None:
     """A wrong call writes nothing and says what is wrong."""
     (prompts / "empty").mkdir()
-    done = cli("page", *arguments, "-o", "page.html")
-    assert (2, True) == (done.code, problem in done.err)
+    run = cli("page", *arguments, "-o", "page.html")
+    assert (2, True) == (run.code, problem in run.err)
     assert not (prompts / "page.html").exists()
 
 
@@ -121,9 +124,9 @@ def test_a_file_that_fails(cli: Command, prompts: Path) -> None:
     """A file that is no record is an error on the page, and the others stay."""
     (prompts / "bad.json").write_text("{")
     (prompts / "other.json").write_text('{"keys": 1}')
-    done = cli("page", "bad.json", "other.json", "support.py:GREETING", "-o", "page.html")
+    run = cli("page", "bad.json", "other.json", "support.py:GREETING", "-o", "page.html")
     bad, other, good = requests_of(data_in(prompts / "page.html"))
-    assert (1, True) == (done.code, bad["error"]["what"].startswith("bad.json is not JSON"))
+    assert (1, True) == (run.code, bad["error"]["what"].startswith("bad.json is not JSON"))
     assert other["error"]["what"]
     assert good["record"]
 
@@ -131,8 +134,8 @@ def test_a_file_that_fails(cli: Command, prompts: Path) -> None:
 def test_another_file_stays(cli: Command, prompts: Path) -> None:
     """A file that is no page is not written over."""
     (prompts / "page.html").write_text("<p>Mine")
-    done = cli("page", "support.py:GREETING", "-o", "page.html")
-    assert (2, True) == (done.code, "page.html has other content" in done.err)
+    run = cli("page", "support.py:GREETING", "-o", "page.html")
+    assert (2, True) == (run.code, "page.html has other content" in run.err)
     assert "<p>Mine" == (prompts / "page.html").read_text()
 
 

@@ -83,15 +83,15 @@ def test_an_argument_of_another_type_is_an_error(
 ) -> None:
     """What is not of the type is refused, before the function is called."""
     (prompts / "typed.py").write_text(TYPED.format(annotation=annotation), "utf-8")
-    done = cli(command, "typed.py:demo", "-p", pair)
-    assert (2, "") == (done.code, done.out)
-    assert f"typed.py:demo: the argument 'value' is {problem}" in done.err
+    run = cli(command, "typed.py:demo", "-p", pair)
+    assert (2, "") == (run.code, run.out)
+    assert f"typed.py:demo: the argument 'value' is {problem}" in run.err
 
 
 def test_a_text_without_annotation_stays_text(cli: Command) -> None:
     """A parameter that is not annotated gets the text."""
-    done = cli("render", "support.py:anything", "-p", "a=3", "-p", "b=")
-    assert Done(0, ruled("[user]\n{'a': '3', 'b': ''}\n"), "") == done
+    run = cli("render", "support.py:anything", "-p", "a=3", "-p", "b=")
+    assert Done(0, ruled("[user]\n{'a': '3', 'b': ''}\n"), "") == run
 
 
 @pytest.mark.parametrize(
@@ -114,21 +114,21 @@ def test_a_pair_is_cut_at_its_first_sign(cli: Command, pair: str, value: str) ->
 
 def test_parameters_replace_defaults(cli: Command) -> None:
     """What is given replaces the defaults of the function, and only that."""
-    done = cli("render", "support.py:demo", "-p", "question=How?", "-p", "count=2")
-    assert Done(0, ruled("[system]\nPlan: Pro\n\n[user]\nHow?\n\nTimes: 2\n"), "") == done
+    run = cli("render", "support.py:demo", "-p", "question=How?", "-p", "count=2")
+    assert Done(0, ruled("[system]\nPlan: Pro\n\n[user]\nHow?\n\nTimes: 2\n"), "") == run
 
 
 def test_the_last_pair_of_a_name_holds(cli: Command) -> None:
     """A parameter given twice has its last value."""
-    done = cli("render", "support.py:anything", "-p", "a=1", "-p", "a:=2")
-    assert Done(0, ruled("[user]\n{'a': 2}\n"), "") == done
+    run = cli("render", "support.py:anything", "-p", "a=1", "-p", "a:=2")
+    assert Done(0, ruled("[user]\n{'a': 2}\n"), "") == run
 
 
 def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
     """A file of properties gives values as they are, and ``-p`` wins over it."""
     (prompts / "props.json").write_text('{"a": 1, "b": {"c": [null]}, "d": "5"}', "utf-8-sig")
-    done = cli("render", "support.py:anything", "-p", "a=2", "--props", "props.json")
-    assert Done(0, ruled("[user]\n{'a': '2', 'b': {'c': [None]}, 'd': '5'}\n"), "") == done
+    run = cli("render", "support.py:anything", "-p", "a=2", "--props", "props.json")
+    assert Done(0, ruled("[user]\n{'a': '2', 'b': {'c': [None]}, 'd': '5'}\n"), "") == run
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
         ),
         (
             ["support.py:demo", "-p", "x=1"],
-            "support.py:demo has no parameter 'x'; there is count, plan, question",
+            "support.py:demo has no parameter 'x'; choose from count, plan, question",
         ),
         (["typed.py:LARGEST"], "the parameters of typed.py:LARGEST are not known"),
         (
@@ -162,7 +162,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
         (["support.py:nothing", "-p", "x=1"], "support.py:nothing has no parameter 'x'"),
         (
             ["support.py:GREETING", "-p", "x=1"],
-            "support.py:GREETING is not a function: it takes no parameters",
+            "support.py:GREETING is not a function: it takes no arguments",
         ),
         (
             ["support.py:demo", "--props", "no.json"],
@@ -170,7 +170,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
         ),
         (
             ["support.py:demo", "--props", "list.json"],
-            "list.json is not a JSON object of parameters by name",
+            "list.json is not a JSON object with arguments by name",
         ),
         (
             ["support.py:demo", "--props", "broken.json"],
@@ -192,14 +192,14 @@ def test_arguments_that_do_not_fit_are_said(
     (prompts / "broken.json").write_text('{\n "a": x}', "utf-8")
     (prompts / "bytes.json").write_bytes(b"\xff")
     (prompts / "deep.json").write_text("[" * 100_000, "utf-8")
-    done = cli("render", *options)
+    run = cli("render", *options)
     said = f"promptdsl render: error: {message}"
-    assert (2, "", said) == (done.code, done.out, done.err.rstrip("\n")[: len(said)])
+    assert (2, "", said) == (run.code, run.out, run.err.rstrip("\n")[: len(said)])
 
 
 @given(st.text())
 def test_any_text_arrives(text: str) -> None:
-    """Any text given as ``key=`` reaches its parameter as it is."""
+    """Any text after ``key=`` reaches its parameter unchanged."""
     assert text == call_function(
         lambda value: value, read_arguments([f"value={text}"], None), "target"
     )
@@ -207,7 +207,7 @@ def test_any_text_arrives(text: str) -> None:
 
 @given(JSON)
 def test_any_json_value_arrives(value: Any) -> None:
-    """Any JSON value given as ``key:=`` reaches its parameter as it is."""
+    """Any JSON value after ``key:=`` reaches its parameter unchanged."""
     pairs = [f"value:={json.dumps(value)}"]
     assert value == call_function(lambda value: value, read_arguments(pairs, None), "target")
 

@@ -158,5 +158,5 @@ def test_any_text_can_be_shown(text: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=("C",), exclude_characters=UNSEEN)))
 def test_any_plain_text_is_shown_as_it_is(text: str) -> None:
-    """Text without control characters, and others that nobody sees, is shown as it is."""
+    """Text without control characters and invisible characters is shown unchanged."""
     assert text == all_visible(text)

@@ -143,7 +143,7 @@ def test_the_share_of_a_day(cli: Command, tmp_path: Path) -> None:
 
 
 def test_a_budget_without_a_reserve(cli: Command, tmp_path: Path) -> None:
-    """A reserve that is ``null`` is none."""
+    """A reserve of ``null`` is no reserve."""
     record = {"format": "1.0", "tokens": {"total": 10}, "budget": {"limit": 20, "reserve": None}}
     with PromptLog(tmp_path) as log:
         log.append(record, at=START)
@@ -152,13 +152,14 @@ def test_a_budget_without_a_reserve(cli: Command, tmp_path: Path) -> None:
 
 def test_many_calls(cli: Command, log: PromptLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long list only the last calls are compared, and a note says so."""
-    monkeypatch.setattr(record_rows_module, "COMPARED", 1)
-    done = cli("records", "list", str(log.folder))
-    assert ["cached" in line for line in done.out.splitlines() if "│" in line] == [
+    monkeypatch.setattr(record_rows_module, "MAXIMUM_COMPARED", 1)
+    run = cli("records", "list", str(log.folder))
+    assert ["cached" in line for line in run.out.splitlines() if "│" in line] == [
         *(False, False, False, True)
     ]
-    note = "the cached part is that of the last 1 of 4 calls: list fewer, such as with --since\n"
-    assert note == done.err
+    calls = "the last 1 of 4 calls"
+    note = f"cached tokens are shown for {calls}: list fewer calls, such as with --since\n"
+    assert note == run.err
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 120])

@@ -93,8 +93,8 @@ def test_what_cannot_be_shown(
 ) -> None:
     """What is neither a record nor a payload is refused; a format that is no version is a key."""
     (file := tmp_path / "x.json").write_text(text)
-    done = cli("records", "show", str(file))
-    assert expected == (done.code, expected[1] if expected[1] in done.err else done.err)
+    run = cli("records", "show", str(file))
+    assert expected == (run.code, expected[1] if expected[1] in run.err else run.err)
 
 
 def test_a_file_that_is_not_there(cli: Command) -> None:
@@ -103,12 +103,12 @@ def test_a_file_that_is_not_there(cli: Command) -> None:
 
 
 def test_a_render_writes_its_record(cli: Command, tmp_path: Path) -> None:
-    """``render --record`` writes the record beside what it prints, with the arguments."""
+    """``render --record`` prints the same, and also writes the record, with the arguments."""
     file = tmp_path / "r.json"
-    done = cli("render", "support.py:GREETING", "--model", "gpt-5", "--record", str(file))
+    run = cli("render", "support.py:GREETING", "--model", "gpt-5", "--record", str(file))
     record = PromptRecord.load(file)
-    assert (0, {}, json.loads(done.out)["messages"][1]["content"]) == (
-        done.code,
+    assert (0, {}, json.loads(run.out)["messages"][1]["content"]) == (
+        run.code,
         record.to_dict()["inputs"],
         record.prompt.messages[1].text,
     )
@@ -119,11 +119,11 @@ def test_what_changed_since_yesterday(cli: Command, tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("one.json", "two.json")]
     for name, file in zip(("Ada", "Bob"), files, strict=True):
         support(name, budget=60).record().save(file)
-    done = cli("diff", *files)
+    run = cli("diff", *files)
     assert (1, True, True) == (
-        done.code,
-        done.out.startswith("`system` changed: 1 line"),
-        "- Be kind to Ada.\n+ Be kind to Bob." in done.out,
+        run.code,
+        run.out.startswith("`system` changed: 1 line"),
+        "- Be kind to Ada.\n+ Be kind to Bob." in run.out,
     )
     assert 0 == cli("diff", files[0], files[0]).code
 

@@ -1,4 +1,4 @@
-"""``promptdsl render``: forms, options, and how faults are told."""
+"""``promptdsl render``: formats, options, and the texts of errors."""
 
 import base64
 import json
@@ -75,20 +75,20 @@ def test_a_prompt_is_shown_to_people(cli: Command, options: list[str], data: str
 )
 def test_a_prompt_is_given_to_programs(cli: Command, options: list[str], data: object) -> None:
     """A provider gets its payload as JSON, and everything else has a form in JSON."""
-    done = cli("render", "support.py:GREETING", *options)
-    assert (0, data, "") == (done.code, json.loads(done.out), done.err)
+    run = cli("render", "support.py:GREETING", *options)
+    assert (0, data, "") == (run.code, json.loads(run.out), run.err)
 
 
 def test_a_payload_is_the_one_the_library_gives(cli: Command) -> None:
     """The payload is that of ``render()``, the keys in their order."""
-    done = cli("render", "support.py:GREETING", "--model", "claude-opus-5-5")
+    run = cli("render", "support.py:GREETING", "--model", "claude-opus-5-5")
     payload = render(GREETING, model="claude-opus-5-5").payload()
-    assert json.dumps(payload, indent=2) + "\n" == done.out
+    assert json.dumps(payload, indent=2) + "\n" == run.out
 
 
 @pytest.mark.parametrize("target", ["support.py:RULES", "support.py:loud"])
 def test_any_part_can_be_named(cli: Command, target: str) -> None:
-    """TARGET may be a part that is no whole prompt, and a function without parameters."""
+    """TARGET may be a part of a prompt, or a function without parameters."""
     assert 0 == cli("render", target).code
 
 
@@ -99,26 +99,26 @@ def test_a_section_alone_is_system_content(cli: Command) -> None:
 
 def test_losses_are_notes(cli: Command) -> None:
     """What a target cannot say is on standard error, a line each, with its place."""
-    done = cli("render", "support.py:corrected", "--for", "anthropic")
+    run = cli("render", "support.py:corrected", "--for", "anthropic")
     note = (
         "role: developer message (developer[0]): this model takes no instructions here, "
         f"so the text is sent in a user message: support.py:{LINES['corrected']}\n"
     )
-    assert (0, note) == (done.code, done.err)
+    assert (0, note) == (run.code, run.err)
 
 
 def test_an_event_in_the_turn_of_a_user_is_no_note(cli: Command) -> None:
     """An event in the only place that a target has for it is no note: the explanation has it."""
-    done = cli("render", "support.py:clicked", "--for", "anthropic")
-    assert (0, "") == (done.code, done.err)
-    done = cli("render", "support.py:clicked", "--explain", "--model", "claude-opus-4-5")
-    assert "sent.event[0] user target anthropic" == " ".join(done.out.split("\n")[-2].split())
+    run = cli("render", "support.py:clicked", "--for", "anthropic")
+    assert (0, "") == (run.code, run.err)
+    run = cli("render", "support.py:clicked", "--explain", "--model", "claude-opus-4-5")
+    assert "sent.event[0] user target anthropic" == " ".join(run.out.split("\n")[-2].split())
 
 
 def test_losses_are_data_for_programs(cli: Command) -> None:
-    """As JSON, the losses stand beside the messages, each with its file and line."""
+    """The JSON has the messages and the losses, each with its file and line."""
     options = ("--for", "messages", "--model", "claude-opus-4-5", "--json")
-    done = cli("render", "support.py:corrected", *options)
+    run = cli("render", "support.py:corrected", *options)
     loss = {
         "kind": "role",
         "what": "developer message",
@@ -130,10 +130,10 @@ def test_losses_are_data_for_programs(cli: Command) -> None:
         "file": "support.py",
         "line": LINES["corrected"],
     }
-    assert [loss] == json.loads(done.out)["losses"]
+    assert [loss] == json.loads(run.out)["losses"]
 
 
-WAY = "name its provider with --for, openai_compatible for open models and most servers"
+WAY = "name its provider with --for; open models and most servers are openai_compatible"
 
 
 def test_an_unknown_model_is_noted(cli: Command) -> None:
@@ -145,9 +145,9 @@ def test_an_unknown_model_is_noted(cli: Command) -> None:
 def test_careful_defaults_are_noted(cli: Command) -> None:
     """A model of which nothing is known gets its provider's careful defaults, and it is said."""
     options = ("--for", "anthropic", "--model", "claude-99")
-    done = cli("render", "support.py:GREETING", *options)
+    run = cli("render", "support.py:GREETING", *options)
     note = "warning: careful defaults of anthropic (model 'claude-99' is not known)"
-    assert f"{note}; register_model() adds its facts\n" == done.err
+    assert f"{note}; register_model() adds its facts\n" == run.err
 
 
 def test_a_misspelt_model_is_noted_once(cli: Command) -> None:
@@ -159,17 +159,17 @@ def test_a_misspelt_model_is_noted_once(cli: Command) -> None:
 def test_bytes_are_base64(cli: Command, prompts: Path) -> None:
     """Bedrock takes bytes, which JSON shows as base64."""
     (prompts / "shown.png").write_bytes(PNG)
-    done = cli("render", "support.py:pictured", "--for", "bedrock", "--media-root", str(prompts))
-    (image,) = json.loads(done.out)["messages"][0]["content"]
+    run = cli("render", "support.py:pictured", "--for", "bedrock", "--media-root", str(prompts))
+    (image,) = json.loads(run.out)["messages"][0]["content"]
     assert {
         "image": {"format": "png", "source": {"bytes": base64.b64encode(PNG).decode()}}
     } == image
 
 
 def test_tools_are_data_for_programs(cli: Command) -> None:
-    """As JSON, the tools and the form of the answer stand beside the messages."""
-    done = cli("render", "support.py:equipped", "--for", "messages", "--json")
-    said = json.loads(done.out)
+    """The JSON has the messages, the tools and the output schema."""
+    run = cli("render", "support.py:equipped", "--for", "messages", "--json")
+    said = json.loads(run.out)
     schema = {"type": "object"}
     tool = {"name": "find", "description": None, "input_schema": schema}
     output = {"name": "output", "description": None, "schema": schema, "strict": True}
@@ -191,38 +191,38 @@ def test_the_choice_of_tools(
     cli: Command, options: tuple[str, ...], key: str, value: object
 ) -> None:
     """``--tool-choice`` says which tool has to be called."""
-    done = cli("render", "support.py:equipped", "--for", "openai", *options)
-    assert value == json.loads(done.out)[key]
+    run = cli("render", "support.py:equipped", "--for", "openai", *options)
+    assert value == json.loads(run.out)[key]
 
 
 def test_marks_are_placed(cli: Command) -> None:
     """``--cache auto`` places cache marks."""
-    done = cli("render", "support.py:GREETING", "--model", "claude-opus-5", "--cache", "auto")
-    assert 2 == done.out.count("cache_control")
+    run = cli("render", "support.py:GREETING", "--model", "claude-opus-5", "--cache", "auto")
+    assert 2 == run.out.count("cache_control")
 
 
 def test_a_chat_template(cli: Command, tmp_path: Path) -> None:
     """``--chat-template`` is a file; the payload holds the text it comes to."""
     template = tmp_path / "chat.jinja"
     template.write_text("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}")
-    done = cli("render", "support.py:GREETING", "--chat-template", str(template))
-    assert json.loads(done.out)["prompt"].startswith("<|system|>Be brief.")
+    run = cli("render", "support.py:GREETING", "--chat-template", str(template))
+    assert json.loads(run.out)["prompt"].startswith("<|system|>Be brief.")
 
 
 def test_a_chat_template_that_is_not_there(cli: Command) -> None:
     """A file that cannot be read is a wrong call."""
-    done = cli("render", "support.py:GREETING", "--chat-template", "nowhere.jinja")
-    assert (2, True) == (done.code, "the chat template nowhere.jinja cannot be read" in done.err)
+    run = cli("render", "support.py:GREETING", "--chat-template", "nowhere.jinja")
+    assert (2, True) == (run.code, "cannot read the chat template nowhere.jinja" in run.err)
 
 
 def test_strict_fails_for_what_cannot_be_said(cli: Command) -> None:
     """With ``--strict`` a loss of text or of its voice is an error."""
-    done = cli("render", "support.py:corrected", "--for", "anthropic", "--strict")
+    run = cli("render", "support.py:corrected", "--for", "anthropic", "--strict")
     problem = "developer message can only be sent in another role"
     assert (1, "", f"support.py:{LINES['corrected']}: {problem}") == (
-        done.code,
-        done.out,
-        done.err.split(": this")[0],
+        run.code,
+        run.out,
+        run.err.split(": this")[0],
     )
 
 
@@ -259,35 +259,35 @@ def test_calls_without_results_are_no_payload(cli: Command) -> None:
 
 
 def test_what_has_to_be_awaited_is(cli: Command, prompts: Path) -> None:
-    """A part of the prompt may be asynchronous; it is told the model."""
+    """A part of the prompt may be asynchronous; it gets the model."""
     (prompts / "computed.py").write_text(
         "from promptdsl import Lazy, Timeline, User\n"
         "async def now(context): return f'for {context.model}'\n"
         "prompt = Timeline(User(Lazy(now)))\n"
     )
-    done = cli("render", "computed.py:prompt", "--for", "text", "--model", "gpt-5")
-    assert Done(0, ruled("[user]\nfor gpt-5\n"), "") == done
+    run = cli("render", "computed.py:prompt", "--for", "text", "--model", "gpt-5")
+    assert Done(0, ruled("[user]\nfor gpt-5\n"), "") == run
 
 
 def test_the_outline_names_the_file_as_it_was_named(cli: Command) -> None:
     """``--outline`` shows parts, sizes, first words and lines, the file as it was named."""
-    done = cli("render", "support.py:RULES", "--outline")
+    run = cli("render", "support.py:RULES", "--outline")
     assert [
         ["system", "support.py:7"],
         ["section", "rules", "'Rules'", "support.py:7"],
         ["8", "characters", '"Be', 'kind."'],
-    ] == [line.split() for line in done.out.strip().split("\n")]
+    ] == [line.split() for line in run.out.strip().split("\n")]
 
 
 def test_the_configuration_is_explained(cli: Command) -> None:
     """``--explain`` shows every value of the configuration and what set it."""
-    done = cli("render", "support.py:GREETING", "--explain", "--model", "claude-opus-5-5")
+    run = cli("render", "support.py:GREETING", "--explain", "--model", "claude-opus-5-5")
     assert [
         ["role_mapping.event", "developer", "provider", "anthropic"],
         ["role_mapping.ephemeral", "developer", "provider", "anthropic"],
         ["delimiters.event.user_action", "<event>", "...", "</event>", "library"],
-    ] == [line.split() for line in done.out.split("\n")[:3]]
-    separator = [line.split() for line in done.out.split("\n") if "merge_separator" in line]
+    ] == [line.split() for line in run.out.split("\n")[:3]]
+    separator = [line.split() for line in run.out.split("\n") if "merge_separator" in line]
     assert [["merge_separator", "\\n\\n", "library"]] == separator
 
 
@@ -334,8 +334,8 @@ def test_faults_are_told_with_their_line(cli: Command, name: str, message: str) 
 
 def test_faults_of_a_configuration_name_the_prompt_that_was_rendered(cli: Command) -> None:
     """An error of a ``render()`` in the code of a prompt is at a line of that code."""
-    done = cli("render", "support.py:unknown")
-    assert (1, "support.py:") == (done.code, done.err[:11])
+    run = cli("render", "support.py:unknown")
+    assert (1, "support.py:") == (run.code, run.err[:11])
 
 
 def test_a_traceback_shows_the_code_of_the_prompt_alone(cli: Command, prompts: Path) -> None:
@@ -345,21 +345,21 @@ def test_a_traceback_shows_the_code_of_the_prompt_alone(cli: Command, prompts: P
         "def demo():\n    return read()\n",
         "utf-8",
     )
-    done = cli("render", "deeper.py:demo", "--traceback")
-    places = [line for line in done.err.split("\n") if line.startswith("  File")]
+    run = cli("render", "deeper.py:demo", "--traceback")
+    places = [line for line in run.err.split("\n") if line.startswith("  File")]
     assert (
         ['  File "deeper.py", line 9, in demo', '  File "deeper.py", line 5, in read'],
         "deeper.py:5: json.decoder.JSONDecodeError: Expecting property name",
-    ) == (places, done.err.split("\n")[-2].split(" enclosed")[0])
+    ) == (places, run.err.split("\n")[-2].split(" enclosed")[0])
 
 
 def test_a_traceback_comes_before_an_error_of_the_prompt(cli: Command) -> None:
     """``--traceback`` shows the way to an error of the prompt as well."""
-    done = cli("render", "support.py:misplaced", "--traceback")
+    run = cli("render", "support.py:misplaced", "--traceback")
     assert [
         "Traceback (most recent call last):",
         f'  File "support.py", line {LINES["misplaced"]}, in misplaced',
-    ] == (done.err.split("\n")[:2])
+    ] == (run.err.split("\n")[:2])
 
 
 def test_control_characters_are_shown_not_sent(cli: Command, prompts: Path) -> None:
@@ -393,10 +393,10 @@ def test_a_recorded_session_is_rendered(cli: Command, prompts: Path, data_folder
         "    return Timeline(History.from_openai(recorded))\n",
         "utf-8",
     )
-    done = cli("render", "session.py:demo", "-p", f"path={recorded}", "--for", "openai")
+    run = cli("render", "session.py:demo", "-p", f"path={recorded}", "--for", "openai")
     given = json.loads(recorded.read_text("utf-8"))["messages"]
-    sent = json.loads(done.out)["messages"]
-    assert (0, [said["role"] for said in given]) == (done.code, [said["role"] for said in sent])
+    sent = json.loads(run.out)["messages"]
+    assert (0, [said["role"] for said in given]) == (run.code, [said["role"] for said in sent])
 
 
 def test_turns_that_wait_are_a_prompt_when_they_are_answered() -> None:

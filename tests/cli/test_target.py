@@ -52,8 +52,8 @@ def test_what_was_imported_from_promptdsl_is_no_target(cli: Command, prompts: Pa
     """The constants of the package are suggested to nobody who imported all of it."""
     code = "from promptdsl import *\nSAID = User('Hi.')\nASKED = User('Ho.')\n"
     written(prompts / "all_of_it.py", code)
-    done = cli("render", "all_of_it.py")
-    assert "name one; in all_of_it.py there is ASKED, SAID\n" == done.err.rpartition(": ")[2]
+    run = cli("render", "all_of_it.py")
+    assert "all_of_it.py has ASKED, SAID\n" == run.err.rpartition("; ")[2]
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_a_prompt_beside_its_parts(cli: Command, prompts: Path, code: str) -> No
 def test_a_file_without_a_prompt(cli: Command, prompts: Path) -> None:
     """A file without a prompt is an error of the call."""
     written(prompts / "none.py", "from promptdsl import *\n_SAID = User('Hi.')\n")
-    done = cli("render", "none.py")
-    told = "name one; in none.py there is none that is a prompt or a function\n"
-    assert (2, told) == (done.code, done.err.rpartition(": ")[2])
+    run = cli("render", "none.py")
+    shown_text = "none.py has no prompt and no function\n"
+    assert (2, shown_text) == (run.code, run.err.rpartition("; ")[2])
 
 
 def test_an_absolute_path_is_a_file(cli: Command, prompts: Path) -> None:
@@ -125,8 +125,8 @@ def test_a_file_takes_no_name_from_another_module(cli: Command, prompts: Path, n
     before = sys.modules.get(name)
     code = "import sys\n" + USER + "def demo():\n    return User(__name__)\n"
     written(prompts / "apart" / f"{name}.py", code)
-    done = cli("render", f"apart/{name}.py:demo")
-    assert (Done(0, ruled(f"[user]\n{name}_\n"), ""), before) == (done, sys.modules.get(name))
+    run = cli("render", f"apart/{name}.py:demo")
+    assert (Done(0, ruled(f"[user]\n{name}_\n"), ""), before) == (run, sys.modules.get(name))
 
 
 def test_a_file_may_define_what_looks_up_its_module(cli: Command, prompts: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_command_leaves_the_interpreter_as_it_was(cli: Command) -> None:
 
 
 def test_a_command_leaves_nothing_in_the_folder(cli: Command, prompts: Path) -> None:
-    """Running a file writes no cache beside it."""
+    """Running a file writes no cache into its folder."""
     cli("render", "support.py:demo")
     assert ["support.py"] == [file.name for file in prompts.iterdir()]
 
@@ -170,19 +170,21 @@ def test_a_file_is_read_as_its_encoding_says(cli: Command, prompts: Path) -> Non
         ),
         pytest.param("no/where.py:demo", "no such file: no/where.py", id="no folder"),
         pytest.param(
-            "no_module:demo", "no module named 'no_module', here or installed", id="module"
+            "no_module:demo", "no module 'no_module' is in this folder or installed", id="module"
         ),
         pytest.param(
-            "support.inner:demo", "no module named 'support.inner', here or installed", id="inner"
+            "support.inner:demo",
+            "no module 'support.inner' is in this folder or installed",
+            id="inner",
         ),
         pytest.param(
             "support.py:dmeo", "support.py has no name 'dmeo': did you mean 'demo'?", id="near name"
         ),
         pytest.param(
             "support.py:x",
-            "support.py has no name 'x'; there is GREETING, RULES, anything, clicked, corrected, "
-            "demo, equipped, failing, later, leaving, loud, misplaced, needs, nothing, pictured, "
-            "unknown, waiting",
+            "support.py has no name 'x'; choose from GREETING, RULES, anything, clicked, "
+            "corrected, demo, equipped, failing, later, leaving, loud, misplaced, needs, "
+            "nothing, pictured, unknown, waiting",
             id="far name",
         ),
         pytest.param("support.py:__name", "support.py has no name '__name'", id="private name"),
@@ -201,36 +203,36 @@ def test_a_file_is_read_as_its_encoding_says(cli: Command, prompts: Path) -> Non
 )
 def test_a_target_that_is_not_there_is_said(cli: Command, target: str, message: str) -> None:
     """A target that is not there is an error of the call, with the nearest names."""
-    done = cli("render", target)
-    assert (2, f"promptdsl render: error: {message}") == (done.code, done.err[: len(message) + 25])
+    run = cli("render", target)
+    assert (2, f"promptdsl render: error: {message}") == (run.code, run.err[: len(message) + 25])
 
 
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
         ("rendr", "no such command: rendr: did you mean 'render'?"),
-        ("x", f"no such command: x; there is {ALL}"),
+        ("x", f"no such command: x; choose from {ALL}"),
         ("a.py:demo", "a command comes first: write promptdsl render a.py:demo"),
         ("a.py", "a command comes first: write promptdsl render a.py"),
     ],
 )
 def test_a_word_that_is_no_command(cli: Command, word: str, expected: str) -> None:
-    """A misspelt command is told with the nearest one, a target with the command before it."""
-    done = cli(word)
-    assert (2, "", f"promptdsl: error: {expected}\n") == (done.code, done.out, done.err)
+    """The error for a misspelt command has a similar one, that for a target a command."""
+    run = cli(word)
+    assert (2, "", f"promptdsl: error: {expected}\n") == (run.code, run.out, run.err)
 
 
 @pytest.mark.parametrize("target", ["support.py", "support.py:", "support"])
 def test_a_target_without_a_name_asks_for_one(cli: Command, target: str) -> None:
     """A target without a name gets the names it may be."""
     place = target.rstrip(":")
-    done = cli("render", target)
+    run = cli("render", target)
     assert (
         2,
-        f"promptdsl render: error: TARGET is file.py:name or module:name: name one; in {place} "
-        "there is GREETING, RULES, anything, clicked, corrected, demo, equipped, failing, later, "
+        f"promptdsl render: error: TARGET is file.py:name or module:name; {place} has "
+        "GREETING, RULES, anything, clicked, corrected, demo, equipped, failing, later, "
         "leaving, loud, misplaced, needs, nothing, pictured, unknown, waiting\n",
-    ) == (done.code, done.err)
+    ) == (run.code, run.err)
 
 
 def test_a_name_with_a_dot_is_a_file_as_well(cli: Command, prompts: Path) -> None:
@@ -259,10 +261,10 @@ def test_a_file_that_cannot_be_compiled_is_wrong(cli: Command, prompts: Path) ->
 def test_an_import_that_fails_inside_is_wrong(cli: Command, prompts: Path, target: str) -> None:
     """A module that is missing where the code imports it is a fault of the code, at its line."""
     written(prompts / "importing.py", "import sys\nimport not_there_at_all\n")
-    done = cli("render", target)
+    run = cli("render", target)
     assert (1, "importing.py:2: ModuleNotFoundError: No module named 'not_there_at_all'\n") == (
-        done.code,
-        done.err.removeprefix(f"{prompts}/"),
+        run.code,
+        run.err.removeprefix(f"{prompts}/"),
     )
 
 
@@ -319,7 +321,7 @@ def test_the_prompt_keeps_its_paths(cli: Command, prompts: Path) -> None:
 def test_a_file_elsewhere_keeps_its_path(
     cli: Command, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The line of a file outside of the folder has its whole path."""
+    """The line of a file outside of the folder has its complete path."""
     path = tmp_path_factory.mktemp("elsewhere") / "away.py"
     path.write_text(FAR, "utf-8")
     assert f"{path}:9: a list" == cli("render", f"{path}:failing").err.partition(" cannot")[0]
@@ -341,36 +343,36 @@ def test_a_section_of_a_library(cli: Command, prompts: Path) -> None:
     ("target", "problem"),
     [
         ("starter:nope", "starter has no section 'nope'"),
-        ("starter", "SECTION is LIBRARY:NAME, such as starter:untrusted, not 'starter'"),
-        ("startr:handover", "no module named 'startr', here or installed"),
+        ("starter", "'starter' is not a section: write LIBRARY:NAME, such as starter:untrusted"),
+        ("startr:handover", "no module 'startr' is in this folder or installed"),
     ],
 )
 def test_a_section_that_is_not_there(cli: Command, target: str, problem: str) -> None:
-    """An unknown section is told by its library, an unknown library as an unknown module."""
-    done = cli("render", target)
-    assert (2, "", True) == (done.code, done.out, problem in done.err)
+    """The error for an unknown section names the library; an unknown library is a module."""
+    run = cli("render", target)
+    assert (2, "", True) == (run.code, run.out, problem in run.err)
 
 
 @pytest.mark.parametrize("option", ["--bugdet", "--bugdet=5"])
 def test_an_unknown_option(cli: Command, option: str) -> None:
     """An unknown option is an error with the nearest known one."""
-    done = cli("render", "prompts.py:support", option)
-    assert 2 == done.code
-    assert "promptdsl render: error: no such option: --bugdet: did you mean '--budget'?" in done.err
+    run = cli("render", "prompts.py:support", option)
+    assert 2 == run.code
+    assert "promptdsl render: error: no such option: --bugdet: did you mean '--budget'?" in run.err
 
 
 def test_a_call_as_a_target(cli: Command) -> None:
     """A target with arguments in brackets, and JSON for a file, say how arguments are written."""
-    done = cli("render", "support.py:demo(3)")
-    assert (2, "") == (done.code, done.out)
-    assert "demo(3) is a call: write demo, and its arguments as -p KEY=VALUE" in done.err
-    done = cli("render", "support.py:demo", "--props", '{"n": 3}')
-    assert 2 == done.code
-    assert "it is JSON, not a file: write -p NAME:=JSON for each argument" in done.err
+    run = cli("render", "support.py:demo(3)")
+    assert (2, "") == (run.code, run.out)
+    assert "demo(3) is a call: write demo, and arguments as -p KEY=VALUE" in run.err
+    run = cli("render", "support.py:demo", "--props", '{"n": 3}')
+    assert 2 == run.code
+    assert "this is JSON, not a file name: write -p NAME:=JSON for each argument" in run.err
 
 
 def test_an_argument_in_two_words(cli: Command) -> None:
     """An argument of a prompt is one word: for two, the error says how to write it."""
-    done = cli("render", "support.py:support", "-p", "plan", "Pro")
-    error = "promptdsl render: error: -p plan: write an argument in one word: -p plan=Pro"
-    assert (2, error) == (done.code, done.err.splitlines()[-1])
+    run = cli("render", "support.py:support", "-p", "plan", "Pro")
+    error = "promptdsl render: error: -p plan: join the name and the value: -p plan=Pro"
+    assert (2, error) == (run.code, run.err.splitlines()[-1])

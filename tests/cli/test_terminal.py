@@ -98,7 +98,7 @@ def test_long_lines_are_wrapped_below_their_text(shown: str) -> None:
     "variables", [{"NO_COLOR": "1"}, pytest.param({"TERM": "dumb"}, marks=pytest.mark.slow)]
 )
 def test_without_colours_the_text_is_plain(variables: dict[str, str]) -> None:
-    """``NO_COLOR`` and a terminal that can do nothing leave the text as it is."""
+    """``NO_COLOR`` and a terminal without colours leave the text unchanged."""
     assert on_terminal(*DIFF, **variables).startswith(TEXT)
 
 

@@ -47,9 +47,9 @@ def test_parts_have_tokens_a_share_and_a_line(cli: Command) -> None:
 
 def test_the_total_comes_first(cli: Command) -> None:
     """The total comes first, as the usual count of an estimate; ``--explain`` shows the method."""
-    done = cli("tokens", "support.py:GREETING", "--model", "claude-sonnet-4-5", "--explain")
+    run = cli("tokens", "support.py:GREETING", "--model", "claude-sonnet-4-5", "--explain")
     report = render(Timeline(System("Be brief."), User("Hello.")), model="claude-sonnet-4-5").tokens
-    lines = done.out.split("\n")
+    lines = run.out.split("\n")
     assert [
         f"about {report.typical} tokens (counted as {report.total}, with a margin)",
         f"counted by: {report.label}",
@@ -57,7 +57,7 @@ def test_the_total_comes_first(cli: Command) -> None:
 
 
 def test_programs_get_everything(cli: Command) -> None:
-    """As JSON there is the whole report: by message, section, line and part."""
+    """The JSON has the complete report: by message, section, line and part."""
     found = data(cli, "support.py:GREETING", "--model", "gpt-5")
     report = render(Timeline(System("Be brief."), User("Hello.")), model="gpt-5").tokens
     assert [report.total, report.label, None, [*report.messages], report.tools, report.frame] == [
@@ -93,12 +93,12 @@ def test_fewer_levels_can_be_shown(cli: Command, depth: str, deepest: int | None
 
 def test_the_total_alone(cli: Command) -> None:
     """Without a level of parts, there is the total and nothing before it."""
-    done = cli("tokens", "support.py:GREETING", "--model", "gpt-5", "--depth", "0")
-    assert "16 tokens: exact text, assumed frame\n" == done.out
+    run = cli("tokens", "support.py:GREETING", "--model", "gpt-5", "--depth", "0")
+    assert "16 tokens: exact text, assumed frame\n" == run.out
 
 
 def test_the_largest_first(cli: Command) -> None:
-    """``--sort size`` puts the largest of those beside each other first, each with its parts."""
+    """``--sort size`` puts the largest part of each level first, with the parts inside it."""
     shown = names(cli, "counted.py:trimmed", "--sort", "size")
     sections = [(1, "section hours"), (1, "section role")]
     messages = [(1, f"{role} message") for role in ("user", "assistant") * 3]
@@ -129,18 +129,18 @@ def test_what_the_form_saves_is_told(cli: Command, tmp_path: Path) -> None:
 
 def test_what_was_dropped_is_told(cli: Command) -> None:
     """What a budget took away is there with its reason, and how many tokens it was in all."""
-    done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")
+    run = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")
     assert [
         "there is no room for it, its priority is -1",
         "there is no room for its oldest 2 exchanges",
         "165 tokens were dropped in 2 parts",
-    ] == [line.rsplit("  ", 1)[-1] for line in done.out.split("\n") if "dropped" in line]
+    ] == [line.rsplit("  ", 1)[-1] for line in run.out.split("\n") if "dropped" in line]
 
 
 def test_what_was_dropped_has_no_share(cli: Command) -> None:
     """What was dropped has its tokens and its line, and is no share of what is sent."""
-    done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")
-    line = next(line for line in done.out.split("\n") if "hours" in line)
+    run = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")
+    line = next(line for line in run.out.split("\n") if "hours" in line)
     assert ["37", "dropped", "section", "hours", "counted.py:7", "there"] == line.split()[:6]
 
 
@@ -153,24 +153,24 @@ def test_a_reserve_is_part_of_the_budget(cli: Command) -> None:
 
 def test_a_budget_may_be_the_models_window(cli: Command) -> None:
     """The budget may be all that the model reads."""
-    done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "window")
-    assert (0, False) == (done.code, "dropped" in done.out)
+    run = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "window")
+    assert (0, False) == (run.code, "dropped" in run.out)
 
 
 def test_too_small_a_budget_is_told(cli: Command) -> None:
     """A budget that what has to stay exceeds is an error with the largest of it."""
-    done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "10")
-    first = done.err.split("\n")[0]
-    assert (1, "") == (done.code, done.out)
+    run = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "10")
+    first = run.err.split("\n")[0]
+    assert (1, "") == (run.code, run.out)
     assert first.startswith("counted.py:trimmed: ")
     assert first.endswith(" tokens; 10 are available")
 
 
 def test_marks_are_shown(cli: Command) -> None:
-    """A cache mark stands beside the part it is behind."""
-    done = cli("tokens", "support.py:GREETING", "--for", "anthropic", "--cache", "auto")
+    """A cache mark is in the row of the part before it."""
+    run = cli("tokens", "support.py:GREETING", "--for", "anthropic", "--cache", "auto")
     assert ["system turn [cached]", "user turn user[0] [cached]"] == [
-        line[24:].split("  ")[0] for line in done.out.split("\n") if "[cached]" in line
+        line[24:].split("  ")[0] for line in run.out.split("\n") if "[cached]" in line
     ]
 
 
@@ -182,8 +182,8 @@ def test_losses_are_notes(cli: Command) -> None:
 
 def test_what_a_prompt_prints_is_no_data(cli: Command) -> None:
     """What the code of a prompt prints is on standard error."""
-    done = cli("tokens", "support.py:loud", "--model", "gpt-5", "--depth", "0")
-    assert ("16 tokens: exact text, assumed frame\n", "Building.\n") == (done.out, done.err)
+    run = cli("tokens", "support.py:loud", "--model", "gpt-5", "--depth", "0")
+    assert ("16 tokens: exact text, assumed frame\n", "Building.\n") == (run.out, run.err)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--sort", "size")])
@@ -214,8 +214,8 @@ def test_a_terminal_strikes_what_was_dropped(
 
 def test_a_pipe_gets_words(process: Command) -> None:
     """Where no terminal reads, nothing is struck through."""
-    done = process("tokens", "counted.py:trimmed", "--budget", "100", TERM="xterm")
-    assert (0, False, True) == (done.code, "\x1b" in done.out, "dropped" in done.out)
+    run = process("tokens", "counted.py:trimmed", "--budget", "100", TERM="xterm")
+    assert (0, False, True) == (run.code, "\x1b" in run.out, "dropped" in run.out)
 
 
 @pytest.mark.slow
@@ -224,16 +224,19 @@ def test_nobody_has_to_listen(prompts: Path) -> None:
     command = shlex.join([sys.executable, "-m", "promptdsl", "tokens", "support.py:GREETING"])
     variables = os.environ | {"TERM": "xterm"}
     shell = ["sh", "-c", f"{command} >&-"]
-    done = subprocess.run(shell, cwd=prompts, env=variables, stderr=subprocess.PIPE, check=False)
-    assert (0, b"") == (done.returncode, done.stderr)
+    run = subprocess.run(shell, cwd=prompts, env=variables, stderr=subprocess.PIPE, check=False)
+    assert (0, b"") == (run.returncode, run.stderr)
 
 
 @pytest.mark.parametrize("option", ["--budget", "--reserve", "--depth"])
 @pytest.mark.parametrize("number", ["1__0", "_1", "1_", "9" * 5_000, "\u0661", " 1", "-1", ""])
 def test_what_is_no_number_is_said(cli: Command, option: str, number: str) -> None:
     """A number that cannot be read is said in the words of its option."""
-    done = cli("tokens", "support.py:GREETING", f"{option}={number}")
-    assert (2, True) == (done.code, f"argument {option}: {number!r} is not a number of" in done.err)
+    run = cli("tokens", "support.py:GREETING", f"{option}={number}")
+    assert (2, True) == (
+        run.code,
+        f"argument {option}: {number!r} is not a whole number (" in run.err,
+    )
 
 
 def in_terminal(prompts: Path, variables: dict[str, str], *arguments: str) -> str:

@@ -15,7 +15,7 @@ from tests.cli.conftest import Command
 from tests.commands import Done
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
-FOLDER = "folder.jsonl is a folder: promptdsl transcript list folder.jsonl lists it\n"
+FOLDER = "folder.jsonl is a folder: promptdsl transcript list folder.jsonl lists its transcripts\n"
 WHOLE = "a.jsonl: turns 3, entries 15, bytes 2,231\n"
 TOLD = "line 9 at byte 1219 of 'damaged.jsonl' is damaged: it is entry 9 after 7: "
 FIX = "  promptdsl transcript repair damaged.jsonl OUT keeps the undamaged entries\n"
@@ -37,7 +37,7 @@ def files(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stands(path: str | Path) -> list[tuple[int, str]]:
-    """Return the numbers and the texts that stand in a file."""
+    """Return the numbers and the texts of the current turns of a file."""
     with Transcript.open(path, read_only=True) as transcript:
         return [
             (turn.number, turn.message.text if turn.message else "") for turn in transcript.turns
@@ -77,9 +77,9 @@ def test_a_transcript_is_shown(cli: Command) -> None:
 
 
 def test_every_entry_is_shown(cli: Command) -> None:
-    """With ``--all`` there are all entries; what does not stand has a sign."""
-    done = cli("transcript", "show", "a.jsonl", "--all")
-    assert EVERY == "".join(done.out.splitlines(keepends=True)[3:14])
+    """``--all`` shows all entries; an entry that is no longer current has a sign."""
+    run = cli("transcript", "show", "a.jsonl", "--all")
+    assert EVERY == "".join(run.out.splitlines(keepends=True)[3:14])
 
 
 @pytest.mark.parametrize("options", [[], ["--all"]])
@@ -144,7 +144,7 @@ def test_a_terminal_shows_three_rows(cli: Command, monkeypatch: pytest.MonkeyPat
 def test_a_narrow_terminal_shows_texts_below_their_entry(
     cli: Command, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    """Where no twenty columns are left beside an entry, its texts stand below it."""
+    """If a text would have fewer than twenty columns, it is below its entry."""
     Transcript([LINES, "東京" * 60], clock=None).save("long.jsonl")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", str(width))
@@ -167,12 +167,12 @@ def test_without_a_terminal_nothing_is_cut(cli: Command) -> None:
 
 OTHER = (
     "other.jsonl is not a transcript\n"
-    "  give a file that Transcript.open() or save() wrote, or database:KEY\n"
+    "  name a file that Transcript.open() or save() wrote, or DATABASE:KEY\n"
 )
 
 
 @pytest.mark.parametrize(
-    ("paths", "done"),
+    ("paths", "run"),
     [
         (["a.jsonl"], Done(0, WHOLE, "")),
         (["damaged.jsonl", "a.jsonl"], Done(1, WHOLE, DAMAGE)),
@@ -181,18 +181,18 @@ OTHER = (
         (["folder.jsonl"], Done(2, "", FOLDER)),
     ],
 )
-def test_files_are_checked(cli: Command, paths: list[str], done: Done) -> None:
+def test_files_are_checked(cli: Command, paths: list[str], run: Done) -> None:
     """A good file is a line; damage is a note with its line and byte, and the exit code 1."""
-    assert done == cli("transcript", "check", *paths)
+    assert run == cli("transcript", "check", *paths)
 
 
 def test_an_unknown_entry_is_no_damage(cli: Command, files: Path) -> None:
-    """An entry of a newer version is named; the file cannot be vacuumed, but is copied whole."""
+    """An entry of a newer version has a note; the file can be copied, but not vacuumed."""
     body = b'{"n":16,"type":"branch","data":1}'
     line = b'%b,"sum":"%08x"}\n' % (body[:-1], crc32(body))
     (files / "a.jsonl").write_bytes((files / "a.jsonl").read_bytes() + line)
-    told = "a.jsonl: read-only: entry 16 has the unknown type 'branch'\n"
-    assert Done(0, "a.jsonl: turns 3, entries 16, bytes 2,282\n", told) == cli(*CHECK)
+    shown_text = "a.jsonl: read-only: entry 16 has the unknown type 'branch'\n"
+    assert Done(0, "a.jsonl: turns 3, entries 16, bytes 2,282\n", shown_text) == cli(*CHECK)
     assert "   16            branch     1\n" in cli("transcript", "show", *ALL).out
     assert 1 == cli("transcript", "vacuum", "a.jsonl", "new.jsonl").code
     assert 0 == cli("transcript", "repair", "a.jsonl", "new.jsonl").code
@@ -202,19 +202,19 @@ def test_a_write_that_did_not_finish_is_no_damage(cli: Command, files: Path) -> 
     """The bytes behind the last line end are a note."""
     with open(files / "a.jsonl", "ab") as file:
         file.write(b'{"n":16')
-    done = cli(*CHECK)
-    assert (0, "a.jsonl: 7 bytes of an incomplete line are not read\n") == (done.code, done.err)
+    run = cli(*CHECK)
+    assert (0, "a.jsonl: 7 bytes of a line without an end are not read\n") == (run.code, run.err)
 
 
 @pytest.mark.skipif(not getattr(os, "geteuid", int)(), reason="nothing is forbidden to root")
 def test_a_file_that_may_not_be_read(cli: Command, files: Path) -> None:
-    """A file without permission is told, and does not hide the others of a folder."""
+    """A file without permission has a note; all other files of the folder are listed."""
     (files / "damaged.jsonl").chmod(0)
     assert Done(2, "", "cannot open 'damaged.jsonl': Permission denied\n") == cli(
         "transcript", "check", "damaged.jsonl"
     )
-    done = cli("transcript", "list", ".")
-    assert (1, 1) == (done.code, len(done.out.splitlines()))
+    run = cli("transcript", "list", ".")
+    assert (1, 1) == (run.code, len(run.out.splitlines()))
 
 
 def test_transcripts_of_a_folder_are_listed(cli: Command) -> None:
@@ -223,13 +223,13 @@ def test_transcripts_of_a_folder_are_listed(cli: Command) -> None:
     other = timezone(timedelta(hours=-3))
     late = Transcript(["Hi."], clock=lambda: datetime(2026, 11, 26, 9, tzinfo=other))
     late.save("0.jsonl")
-    done = cli("transcript", "list", ".")
+    run = cli("transcript", "list", ".")
     assert [
         "                     ./empty.jsonl: turns 0, entries 0, bytes 67",
         "2026-11-26 10:00:00  ./a.jsonl: turns 3, entries 15, bytes 2,231  Invoice 1881",
         "2026-11-26 12:00:00  ./0.jsonl: turns 1, entries 1, bytes 218",
-    ] == done.out.splitlines()
-    assert (1, DAMAGE.replace("damaged.", "./damaged.")) == (done.code, done.err)
+    ] == run.out.splitlines()
+    assert (1, DAMAGE.replace("damaged.", "./damaged.")) == (run.code, run.err)
     found = json.loads(cli("transcript", "list", ".", "--json").out)
     assert ["./empty.jsonl", "./a.jsonl", "./0.jsonl"] == [row["file"] for row in found]
     assert ["", "Invoice 1881", ""] == [row["title"] for row in found]
@@ -240,10 +240,10 @@ def test_transcripts_of_a_folder_are_listed(cli: Command) -> None:
 
 
 def test_a_damaged_file_is_repaired(cli: Command) -> None:
-    """What is good is in the new file, which opens; what is lost is told."""
-    told = "damaged.jsonl: entries 8 to 8 are missing\n"
-    done = cli("transcript", "repair", "damaged.jsonl", "new.jsonl")
-    assert Done(0, "new.jsonl: turns 3, entries 15, bytes 1,147\n", told) == done
+    """The new file has the undamaged entries, and can be opened; notes say what is lost."""
+    shown_text = "damaged.jsonl: entries 8 to 8 are missing\n"
+    run = cli("transcript", "repair", "damaged.jsonl", "new.jsonl")
+    assert Done(0, "new.jsonl: turns 3, entries 15, bytes 1,147\n", shown_text) == run
     assert [15, 7, 11] == [number for number, _ in stands("new.jsonl")]
     assert "And now?" == dict(stands("new.jsonl"))[7]
 
@@ -253,22 +253,22 @@ def test_every_lost_line_is_repaired(cli: Command) -> None:
     lines = SAMPLE.read_bytes().splitlines(keepends=True)
     for number in range(len(lines) - 1):
         Path("lost.jsonl").write_bytes(b"".join(lines[:number] + lines[number + 1 :]))
-        done = cli("transcript", "repair", "lost.jsonl", f"{number}.jsonl")
-        assert (number, 0, True) == (number, done.code, "lost.jsonl: " in done.err)
+        run = cli("transcript", "repair", "lost.jsonl", f"{number}.jsonl")
+        assert (number, 0, True) == (number, run.code, "lost.jsonl: " in run.err)
         assert 0 == cli("transcript", "check", f"{number}.jsonl").code
 
 
 def test_a_good_file_is_copied(cli: Command, files: Path) -> None:
     """A file without damage keeps all entries."""
-    done = cli("transcript", "repair", "a.jsonl", "new.jsonl")
-    assert Done(0, WHOLE.replace("a.", "new."), "a.jsonl has no damage\n") == done
+    run = cli("transcript", "repair", "a.jsonl", "new.jsonl")
+    assert Done(0, WHOLE.replace("a.", "new."), "a.jsonl has no damage\n") == run
     assert (files / "a.jsonl").read_bytes() == (files / "new.jsonl").read_bytes()
 
 
 def test_only_what_stands_is_kept(cli: Command, files: Path) -> None:
     """A vacuum leaves out what was removed or replaced."""
-    done = cli("transcript", "vacuum", "a.jsonl", "new.jsonl")
-    assert Done(0, "new.jsonl: turns 3, entries 15, bytes 1,148\n", "") == done
+    run = cli("transcript", "vacuum", "a.jsonl", "new.jsonl")
+    assert Done(0, "new.jsonl: turns 3, entries 15, bytes 1,148\n", "") == run
     assert stands("a.jsonl") == stands("new.jsonl")
     assert b"And now?" not in (files / "new.jsonl").read_bytes()
 
@@ -276,15 +276,19 @@ def test_only_what_stands_is_kept(cli: Command, files: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        ("repair damaged.jsonl a.jsonl", 2, "there is a file a.jsonl"),
-        ("repair damaged.jsonl damaged.jsonl", 2, "there is a file damaged.jsonl"),
+        ("repair damaged.jsonl a.jsonl", 2, "the file a.jsonl already exists"),
+        ("repair damaged.jsonl damaged.jsonl", 2, "the file damaged.jsonl already exists"),
         ("repair other.jsonl new", 1, "other.jsonl is not a transcript"),
         ("repair no new", 2, "cannot open 'no'"),
         ("repair a.jsonl no/new", 2, "cannot write 'no/new'"),
-        ("vacuum a.jsonl a.jsonl", 2, "there is a file a.jsonl"),
+        ("vacuum a.jsonl a.jsonl", 2, "the file a.jsonl already exists"),
         ("vacuum damaged.jsonl new", 1, TOLD),
-        ("convert a.jsonl --from transcript --to transcript", 2, "name it, OUT"),
-        ("convert a.jsonl a.jsonl --from transcript --to openai", 2, "there is a file a.jsonl"),
+        ("convert a.jsonl --from transcript --to transcript", 2, "add its name, OUT"),
+        (
+            "convert a.jsonl a.jsonl --from transcript --to openai",
+            2,
+            "the file a.jsonl already exists",
+        ),
         ("convert a.jsonl a.jsonl/x --from transcript --to openai", 2, "cannot write a.jsonl"),
         ("convert a.jsonl --from nobody --to openai", 2, "unknown provider 'nobody'"),
         ("convert a.jsonl --to openai", 2, "--from"),
@@ -302,8 +306,8 @@ def test_only_what_stands_is_kept(cli: Command, files: Path) -> None:
 def test_what_is_wrong_is_told(cli: Command, words: str, code: int, told: str) -> None:
     """An error has its exit code and names what is wrong; no file is changed or made."""
     before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
-    done = cli("transcript", *words.split())
-    assert (code, "", True) == (done.code, done.out, told in done.err)
+    run = cli("transcript", *words.split())
+    assert (code, "", True) == (run.code, run.out, told in run.err)
     assert before == {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
 
 
@@ -342,14 +346,14 @@ def test_every_form_is_converted_and_back(cli: Command, files: Path, provider: s
 
 
 def test_a_message_in_each_line(cli: Command, files: Path) -> None:
-    """A file in JSONL has a message in each line; an empty line is none."""
+    """A file in JSONL has a message in each line that is not empty."""
     lines = "\n\n".join(map(json.dumps, CHAT))
     (files / "chat.jsonl").write_text(f"\ufeff{lines}\n", "utf-8")
     assert 0 == convert(cli, "chat.jsonl", "new.jsonl", "openai", "transcript").code
     assert SAID == [text for _, text in stands("new.jsonl")]
     (files / "chat.jsonl").write_text(f"{lines}\n{{", "utf-8")
-    done = convert(cli, "chat.jsonl", "other", "openai", "transcript")
-    assert (1, True) == (done.code, "chat.jsonl: line 12: not JSON" in done.err)
+    run = convert(cli, "chat.jsonl", "other", "openai", "transcript")
+    assert (1, True) == (run.code, "chat.jsonl: line 12: not JSON" in run.err)
 
 
 @pytest.mark.parametrize(
@@ -357,11 +361,11 @@ def test_a_message_in_each_line(cli: Command, files: Path) -> None:
     [("error", None), ("fill", ["Find it.", "", INTERRUPTED, "Thanks."]), ("prune", SAID[1::4])],
 )
 def test_calls_without_results(cli: Command, repair: str, said: list[str] | None) -> None:
-    """A call without a result is an error, is answered or is left out, and that is told."""
+    """A call without a result is an error, is answered, or is left out with a note."""
     Path("chat.json").write_text(json.dumps([CHAT[1], CHAT[2], CHAT[5]]), "utf-8")
-    done = convert(cli, "chat.json", "new.jsonl", "openai", "transcript", "--repair", repair)
-    assert (said is None, True) == (done.code == 1, "call" in done.err)
-    assert said == ([text for _, text in stands("new.jsonl")] if done.code == 0 else None)
+    run = convert(cli, "chat.json", "new.jsonl", "openai", "transcript", "--repair", repair)
+    assert (said is None, True) == (run.code == 1, "call" in run.err)
+    assert said == ([text for _, text in stands("new.jsonl")] if run.code == 0 else None)
 
 
 def test_what_is_left_out_is_told(cli: Command, files: Path) -> None:
@@ -391,11 +395,15 @@ SESSION: list[tuple[str, str | None, str, str | None, Any]] = [
 
 
 def session(parent: str | None, mark: str) -> list[dict[str, Any]]:
-    """Return the rows of a session with a compaction, told by a mark or a logical parent."""
+    """Return the rows of a session with a compaction, with a field or a logical parent for it."""
     rows: list[dict[str, Any]] = [{"type": "summary", "leafUuid": "a5"}]
     for kind, before, uuid, id, content in SESSION:
-        told: object = content if isinstance(content, str) else [content]
-        message: dict[str, object] = {"role": kind, "content": told, **({"id": id} if id else {})}
+        shown_text: object = content if isinstance(content, str) else [content]
+        message: dict[str, object] = {
+            "role": kind,
+            "content": shown_text,
+            **({"id": id} if id else {}),
+        }
         row = {"type": kind, "parentUuid": before, "uuid": uuid, "isSidechain": False}
         rows.append(row | ({"logicalParentUuid": parent, mark: True} if kind == "system" else {}))
         rows[-1] |= {} if kind == "system" else {"message": message}
@@ -408,15 +416,15 @@ def session(parent: str | None, mark: str) -> list[dict[str, Any]]:
     [("a4", ""), ("nowhere", ""), (None, "compactMetadata"), (None, "isCompactSummary")],
 )
 def test_a_session_of_claude_code(cli: Command, parent: str | None, mark: str) -> None:
-    """It goes on over a compaction; messages stand whole; what is left out is told."""
+    """The conversation includes what is before a compaction; notes say what is left out."""
     Path("s.jsonl").write_text("\n".join(map(json.dumps, session(parent, mark))), "utf-8")
-    done = convert(cli, "s.jsonl", "new.jsonl", "claude-code", "transcript")
+    run = convert(cli, "s.jsonl", "new.jsonl", "claude-code", "transcript")
     assert [
         "left out: rows of the type 'summary': 1",
         "left out: rows of the type 'system': 1",
         "left out: rows of a sidechain: 1",
         "left out: rows of another branch: 2",
-    ] == done.err.splitlines()
+    ] == run.err.splitlines()
     with Transcript.open("new.jsonl", read_only=True) as transcript:
         said = [(it.role, it.text, [call.id for call in it.calls]) for it in transcript]
     assert [
@@ -441,8 +449,8 @@ def test_a_session_of_codex(cli: Command, files: Path) -> None:
     rows: list[Any] = [{"type": "response_item", "payload": item} for item in items]
     text = "\n".join(map(json.dumps, [{"type": "session_meta"}, *rows]))
     (files / "s.jsonl").write_text(text, "utf-8")
-    done = convert(cli, "s.jsonl", "new.jsonl", "codex", "transcript")
-    assert (0, "left out: rows of the type 'session_meta': 1\n") == (done.code, done.err)
+    run = convert(cli, "s.jsonl", "new.jsonl", "codex", "transcript")
+    assert (0, "left out: rows of the type 'session_meta': 1\n") == (run.code, run.err)
     assert ["Hi.", "", "one", "Yo."] == [text for _, text in stands("new.jsonl")]
 
 
@@ -476,18 +484,18 @@ PI: list[tuple[str, str | None, Any]] = [
 
 
 def test_a_session_of_pi(cli: Command, files: Path) -> None:
-    """The way from the last row to the first is the conversation; what is left out is told."""
+    """The conversation is the path from the last row to the first; notes say what is left out."""
     rows: list[Any] = [{"type": "session", "version": 3, "id": "s"}]
     for id, parent, message in PI:
         kind = "compaction" if message is None else "message"
         rows.append({"type": kind, "id": id, "parentId": parent, "message": message})
     (files / "s.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    done = convert(cli, "s.jsonl", "new.jsonl", "pi", "transcript")
+    run = convert(cli, "s.jsonl", "new.jsonl", "pi", "transcript")
     assert [
         "left out: rows of the type 'bashExecution': 1",
         "left out: rows of the type 'compaction': 1",
         "left out: rows of another branch: 1",
-    ] == done.err.splitlines()
+    ] == run.err.splitlines()
     with Transcript.open("new.jsonl", read_only=True) as transcript:
         said = [(it.role, it.text, [call.input for call in it.calls]) for it in transcript]
     assert [
@@ -506,10 +514,10 @@ def test_real_conversations_are_converted(
     for number, messages in enumerate([*recorded.values()][::step]):
         (files / "chat.json").write_text(json.dumps(messages), "utf-8")
         paths = [f"{number}.{end}" for end in ("first.jsonl", "json", "last.jsonl")]
-        done = [convert(cli, "chat.json", paths[0], "openai", "transcript")]
-        done.append(convert(cli, *paths[:2], "transcript", "gemini"))
-        done.append(convert(cli, *paths[1:], "gemini", "transcript"))
-        assert [0, 0, 0] == [it.code for it in done]
+        run = [convert(cli, "chat.json", paths[0], "openai", "transcript")]
+        run.append(convert(cli, *paths[:2], "transcript", "gemini"))
+        run.append(convert(cli, *paths[1:], "gemini", "transcript"))
+        assert [0, 0, 0] == [it.code for it in run]
         assert len(messages) == len(stands(paths[0]))
         assert stands(paths[0]) == stands(paths[2])
 
@@ -518,9 +526,9 @@ def test_a_damaged_header_is_no_other_file(cli: Command, files: Path) -> None:
     """A folder's list names a transcript whose first line is damaged; others it passes over."""
     lines = (files / "a.jsonl").read_bytes().splitlines(keepends=True)
     (files / "damaged.jsonl").write_bytes(b"".join([lines[0].replace(b"dsl", b"xyz"), *lines[1:]]))
-    done = cli("transcript", "list", ".")
-    assert (1, 1) == (done.code, done.out.count("\n"))
-    assert done.err.startswith("line 1 at byte 0 of './damaged.jsonl' is damaged")
+    run = cli("transcript", "list", ".")
+    assert (1, 1) == (run.code, run.out.count("\n"))
+    assert run.err.startswith("line 1 at byte 0 of './damaged.jsonl' is damaged")
 
 
 # In a database.
@@ -543,20 +551,20 @@ def database(files: Path) -> sqlite3.Connection:
 
 
 def test_a_database_is_listed_shown_and_checked(cli: Command, database: sqlite3.Connection) -> None:
-    """A transcript in a database is named by its file and key; damage is told by its line."""
+    """A transcript in a database has the name ``FILE:KEY``; an error names the damaged line."""
     assert Done(0, SHOWN, "") == cli("transcript", "show", "chats.db:Ann/1")
     assert Done(0, WHOLE.replace("a.jsonl", "chats.db:Ann/1").replace("2,231", "2,149"), "") == cli(
         "transcript", "check", "chats.db:Ann/1"
     )
-    done = cli("transcript", "list", "chats.db")
-    assert 1 == done.code
-    assert ["chats.db:Ann/1"] == [line.split()[2][:-1] for line in done.out.splitlines()]
+    run = cli("transcript", "list", "chats.db")
+    assert 1 == run.code
+    assert ["chats.db:Ann/1"] == [line.split()[2][:-1] for line in run.out.splitlines()]
     checked = cli("transcript", "check", "chats.db")
-    assert (1, done.err) == (checked.code, checked.err)
+    assert (1, run.err) == (checked.code, checked.err)
     assert checked.out.startswith("chats.db:Ann/1: turns ")
-    start, *_ = done.err.partition(" of ")
+    start, *_ = run.err.partition(" of ")
     assert "line 3 at byte 118" == start
-    assert "of 'chats.db:b:2' is damaged" in done.err
+    assert "of 'chats.db:b:2' is damaged" in run.err
     database.close()
 
 
@@ -569,8 +577,8 @@ def test_the_bytes_of_a_transcript_in_a_database(cli: Command) -> None:
     store.close()
     size = len(entry.to_line().encode())
     assert size > len(entry.to_line())
-    done = cli("transcript", "check", "words.db:a")
-    assert Done(0, f"words.db:a: turns 1, entries 1, bytes {size}\n", "") == done
+    run = cli("transcript", "check", "words.db:a")
+    assert Done(0, f"words.db:a: turns 1, entries 1, bytes {size}\n", "") == run
 
 
 def test_a_database_with_an_odd_name(cli: Command, database: sqlite3.Connection) -> None:
@@ -582,8 +590,8 @@ def test_a_database_with_an_odd_name(cli: Command, database: sqlite3.Connection)
 
 def test_a_transcript_in_a_database_is_repaired(cli: Command, database: sqlite3.Connection) -> None:
     """What is good of it is written to a file, whose entries can be put back."""
-    done = cli("transcript", "repair", "chats.db:b:2", "good.jsonl")
-    assert (0, True) == (done.code, "of 'chats.db:b:2' is left out" in done.err)
+    run = cli("transcript", "repair", "chats.db:b:2", "good.jsonl")
+    assert (0, True) == (run.code, "of 'chats.db:b:2' is left out" in run.err)
     assert 0 == cli("transcript", "check", "good.jsonl").code
     database.close()
 
@@ -592,8 +600,8 @@ def test_a_transcript_in_a_database_is_repaired(cli: Command, database: sqlite3.
     ("command", "told"),
     [
         (["show", "chats.db:nobody"], "chats.db has no transcript 'nobody'"),
-        (["show", "other.db:a"], "cannot read transcripts of other.db: no such table"),
-        (["list", "other.db"], "cannot read transcripts of other.db: no such table"),
+        (["show", "other.db:a"], "cannot read the transcripts of other.db: no such table"),
+        (["list", "other.db"], "cannot read the transcripts of other.db: no such table"),
     ],
 )
 def test_what_a_database_does_not_have(
@@ -603,8 +611,8 @@ def test_what_a_database_does_not_have(
     with sqlite3.connect("other.db") as other:
         other.execute("CREATE TABLE a (b)")
     other.close()
-    done = cli("transcript", *command)
-    assert (1, True) == (done.code, told in done.err)
+    run = cli("transcript", *command)
+    assert (1, True) == (run.code, told in run.err)
     database.close()
 
 
@@ -612,7 +620,7 @@ def test_a_folder_without_transcripts(cli: Command, tmp_path: Path) -> None:
     """An empty list is explained."""
     folder = tmp_path / "empty"
     folder.mkdir()
-    note = f"there is no transcript in {folder}: it would have files *.jsonl\n"
+    note = f"there is no transcript in {folder}: transcripts are files *.jsonl\n"
     assert (0, "", note) == tuple(cli("transcript", "list", str(folder)))
 
 
@@ -622,6 +630,6 @@ def test_a_key_of_a_folder(cli: Command, tmp_path: Path, monkeypatch: pytest.Mon
     Transcript.open("ann", store=FolderStore("chats")).append("Hi.")
     error = "cannot open 'chats:ann': No such file or directory\n"
     advice = "  chats is a folder, with a file for each key: chats/ann.jsonl\n"
-    done = cli("transcript", "show", "chats:ann")
-    assert (2, f"promptdsl transcript: error: {error}{advice}") == (done.code, done.err)
+    run = cli("transcript", "show", "chats:ann")
+    assert (2, f"promptdsl transcript: error: {error}{advice}") == (run.code, run.err)
     assert 0 == cli("transcript", "show", "chats/ann.jsonl").code

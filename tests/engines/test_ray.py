@@ -128,7 +128,9 @@ def test_a_row_that_kills_every_process(folder: Folder) -> None:
     rows = [*QUESTIONS[:100], {"question": "fail"}, *QUESTIONS[100:]]
     asked = ("dying", folder.table(rows))
     done = folder.batch(*asked, "--engine", "ray")
-    problem = "a worker process died; --resume goes on; without --engine you see the row"
+    problem = (
+        "a worker process died: --resume continues the batch; leave out --engine to find the row"
+    )
     assert (2, True) == (done.code, problem in done.err)
     folder.path.joinpath("alive").touch()
     assert 0 == folder.batch(*asked, "--engine", "ray", "--resume").code

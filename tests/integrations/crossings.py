@@ -127,7 +127,7 @@ any_message = st.builds(
 )
 any_messages = st.lists(any_message, max_size=6)
 AMBIGUOUS = re.compile(r"kind='base64', value='\w+:|kind='file_id', value='https?:")
-"""An address where data or the id of a file stand: it crosses as what LiteLLM takes it for."""
+"""An address under the key of data or of a file id: it is converted as LiteLLM reads it."""
 plain_messages = any_messages.filter(lambda messages: not AMBIGUOUS.search(repr(messages)))
 
 

@@ -1,4 +1,4 @@
-"""Sessions of the OpenAI Agents SDK in transcripts: beside a list, and beside the SDK's own."""
+"""Sessions of the OpenAI Agents SDK in transcripts, compared with a list and an SDK session."""
 
 import asyncio
 import json
@@ -166,7 +166,7 @@ def test_other_notes_and_messages_stay() -> None:
 
 
 def test_as_messages() -> None:
-    """Items are one conversation in a History; what another provider cannot be sent is told."""
+    """Items are one conversation in a History; another provider has losses."""
     transcript = Transcript()
     session = added(transcript, *ITEMS)
     prompt = render(Timeline(History(session.messages)), provider="anthropic")

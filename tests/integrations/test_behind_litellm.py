@@ -80,7 +80,7 @@ def test_further_keys_go_back_to_their_model(origin: str | None) -> None:
 
 
 def test_a_transcript_of_replies() -> None:
-    """A reply that was appended as one of LiteLLM goes back whole."""
+    """A reply that was appended as a reply of LiteLLM is sent back completely."""
     transcript = Transcript()
     transcript.append(Message("user", "q"))
     thinking = [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}]
@@ -93,7 +93,7 @@ def test_a_transcript_of_replies() -> None:
 
 @pytest.mark.parametrize("model", [CLAUDE, GEMINI])
 def test_what_one_provider_has(model: str) -> None:
-    """A block and a tool that only a provider knows have no form at LiteLLM, and are told."""
+    """A block and a tool that only one provider has are losses for LiteLLM."""
     search = UnknownBlock({"type": "server_tool_use", "id": "x", "name": "s"}, origin="anthropic")
     (message,), losses = sent(Timeline(ASKED, answer(search, TextBlock("a")), MORE), model)
     assert {"role": "assistant", "content": "a"} == message
@@ -111,7 +111,7 @@ SIGNATURES: dict[str, tuple[list[Block], str, Item | None]] = {
 
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_signatures_of_texts(name: str) -> None:
-    """A signature is at its answer, where that is one text; else it is told, and goes nowhere."""
+    """A signature is kept if its answer is one text; else it is lost, with a loss."""
     blocks, role, fields = SIGNATURES[name]
     prompt = Timeline(ASKED, answer(*blocks, role=role), Assistant("z"), MORE)
     messages, losses = sent(prompt, GEMINI, transformation=AS_WRITTEN)
@@ -154,7 +154,7 @@ def test_a_mark_goes_to_its_message_alone() -> None:
 
 
 def test_reasoning_behind_a_text() -> None:
-    """It is sent before the text, as LiteLLM has it, and told."""
+    """It is sent before the text, as LiteLLM has it, with a hint."""
     blocks = [TextBlock("a"), thought("anthropic", "1"), TextBlock("b"), thought("anthropic", "2")]
     (message,), losses = sent(Timeline(ASKED, answer(*blocks), MORE), CLAUDE)
     assert ["1", "2"] == [it["thinking"] for it in message["thinking_blocks"]]
@@ -162,7 +162,7 @@ def test_reasoning_behind_a_text() -> None:
 
 
 def test_two_answers_with_reasoning() -> None:
-    """Answers that are joined keep the text of both beside their blocks."""
+    """Joined answers keep the text of both in addition to their blocks."""
     block = {"type": "thinking", "signature": "c2ln"}
     items = [
         {
@@ -297,7 +297,7 @@ def test_a_custom_call() -> None:
     ],
 )
 def test_a_server_of_chat(prompt: Node, target: Any) -> None:
-    """LiteLLM sends Chat on as it is, so a server gets what it gets without it."""
+    """LiteLLM sends Chat messages unchanged, so a server gets the same as without it."""
     rendered = render(prompt, **target)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LostContentWarning)
@@ -325,7 +325,7 @@ def test_signatures_at_the_gateway_itself() -> None:
 
 
 def test_calls_without_tools() -> None:
-    """Claude needs tools beside calls, through LiteLLM, too."""
+    """Claude needs tools in addition to calls, through LiteLLM, too."""
     _, losses = sent(Timeline(*CALLS[1:], MORE), CLAUDE)
     assert ["no_tools"] == losses
 

@@ -1,4 +1,4 @@
-"""Requests beside those of Pydantic AI: every difference is of a kind that is documented."""
+"""Requests compared with those of Pydantic AI: every difference is of a documented kind."""
 
 import asyncio
 import re
@@ -48,9 +48,9 @@ def test_recorded_conversations_beside(recorded: dict[str, list[dict[str, Any]]]
 
 
 def test_a_difference_of_no_kind() -> None:
-    """What no pattern fits is told in a line, with the target and both sides."""
-    ours, theirs = [[Atom("user", "text", text)] for text in "ab"]
-    found = classified([*ours, *theirs], theirs, ("gemini", "gemini-2.5-pro"), KINDS)
+    """A difference of no kind has a line with the target and both sides."""
+    our_request, theirs = [[Atom("user", "text", text)] for text in "ab"]
+    found = classified([*our_request, *theirs], theirs, ("gemini", "gemini-2.5-pro"), KINDS)
     assert ({}, ["gemini gemini-2.5-pro: user text a >> "]) == found
 
 

@@ -294,7 +294,7 @@ def test_strict_lets_hints_pass() -> None:
 
 @langchain_core
 def test_losses_of_rendering() -> None:
-    """What rendering lost without a target stands before what the integration loses."""
+    """The losses of a render without a target come before those of the integration."""
     lost = render(Timeline(User("\ud800")))
     assert reported(lost) == reported(to_langchain(lost))
 

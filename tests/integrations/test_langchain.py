@@ -125,7 +125,7 @@ def test_blank_arguments() -> None:
 
 
 def test_refusals() -> None:
-    """A refusal stands where LangChain keeps it, and comes back as one."""
+    """A refusal is where LangChain keeps it, and is read as a refusal again."""
     refusal = TextBlock("No.", extra={"refusal": True})
     message = written(say("assistant", refusal))
     assert ("No.", (refusal,)) == (message.additional_kwargs["refusal"], read(message).content)
@@ -149,7 +149,7 @@ def test_usage_and_finish() -> None:
 
 
 def test_two_counts_of_a_cache() -> None:
-    """What was read from a cache and what was written to it stand side by side, both ways."""
+    """Tokens that were read from a cache and written to it are separate, both ways."""
     counts = {"input": 9, "output": 8, "total": 17, "cache_read": 3, "cache_write": 2}
     usage: Any = {"input_tokens": 9, "output_tokens": 8, "total_tokens": 17}
     usage["input_token_details"] = {"cache_read": 3, "cache_creation": 2}
@@ -280,7 +280,7 @@ def test_parts(part: Any, block: Any) -> None:
 
 
 def test_calls_are_read_once() -> None:
-    """A call that stands among the contents too, as Anthropic's do, is one call."""
+    """A call that is also among the contents, as Anthropic's are, is one call."""
     part = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
     calls = [{"name": "f", "args": {}, "id": "a"}]
     reply = AIMessage([{"type": "text", "text": "Hm."}, part], tool_calls=calls)
@@ -489,8 +489,8 @@ def test_stop_reason() -> None:
 
 def test_the_name_of_a_tool_message() -> None:
     """The name of a tool message is that of its result, there and back."""
-    told = Message("tool", [ToolResultBlock("a", "rain")], name="look_up")
-    there = to_langchain(rendered([say("user", "Hi."), say("assistant", call("a")), told]))
+    shown_text = Message("tool", [ToolResultBlock("a", "rain")], name="look_up")
+    there = to_langchain(rendered([say("user", "Hi."), say("assistant", call("a")), shown_text]))
     assert ["look_up"] == [message.name for message in there.messages[2:]]
     assert [ToolResultBlock("a", "rain", name="look_up")] == [
         *from_langchain(there.messages).messages[2].content
@@ -509,7 +509,7 @@ def test_what_tools_say_beside() -> None:
 
 
 def test_broken_calls_come_last() -> None:
-    """A call whose arguments are no JSON stands behind the others, there and back."""
+    """A call whose arguments are not JSON comes after all others, both ways."""
     thought = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
     calls = [ToolUseBlock("a", "f", "{"), ToolUseBlock("b", "f", "{}")]
     there = to_langchain(rendered([Message("assistant", [thought, *calls])]))

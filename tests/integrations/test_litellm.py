@@ -15,7 +15,7 @@ from tests.searching import examples
 
 
 class Reply:
-    """A message as LiteLLM gives it: not a dictionary, but told to be one."""
+    """A message as LiteLLM returns it: an object that can be dumped to a dictionary."""
 
     def model_dump(self, *, exclude_none: bool) -> dict[str, str]:
         """Return the message as a dictionary."""
@@ -74,7 +74,7 @@ def shot(id: str = "a") -> list[dict[str, Any]]:
 @pytest.mark.parametrize("id", ["a", SIGNED])
 @pytest.mark.parametrize("provider", [None, "anthropic", "gemini", "openai_compatible"])
 def test_what_came_in_goes_out(id: str, provider: str | None) -> None:
-    """A picture stays in its result, and an id with a signature is whole (litellm#37849)."""
+    """A picture stays in its result, and an id with a signature is complete (litellm#37849)."""
     history = History(from_litellm(shot(id)).messages)
     bridged = to_litellm(render(Timeline(history), provider=provider, hints=False), strict=True)
     assert (shot(id), ()) == (list(bridged.messages), reported(bridged))
@@ -153,7 +153,7 @@ def test_thinking(origin: str | None) -> None:
 
 @pytest.mark.parametrize("keys", [{}, {"provider_specific_fields": {"k": 1}}])
 def test_two_thinking_blocks_of_one_answer(keys: dict[str, Any]) -> None:
-    """Both are read and sent back, with their own signatures, also beside further keys."""
+    """Both are read and sent back, with their signatures, also next to further keys."""
     thinking = [
         {"type": "thinking", "thinking": text, "signature": sign}
         for text, sign in (("A.", "YQ=="), ("B.", "Yg=="))
@@ -166,7 +166,7 @@ def test_two_thinking_blocks_of_one_answer(keys: dict[str, Any]) -> None:
 
 
 def test_signatures_that_are_of_no_one_text() -> None:
-    """Two signatures of an answer, and one beside two texts, go back as they came."""
+    """Two signatures of an answer, and one signature for two texts, are sent back unchanged."""
     answers = [
         {"content": "Hi.", "provider_specific_fields": {"thought_signatures": ["YQ==", "Yg=="]}},
         {"content": "Hi.", "provider_specific_fields": {"thought_signatures": ["YQ=="]}},
@@ -298,7 +298,7 @@ def test_a_signature_in_a_function_beside_other_fields_of_its_call() -> None:
 
 
 def test_two_calls_keep_their_own_signatures() -> None:
-    """Each of two calls has what stands beside it, also behind one that has nothing."""
+    """Each of two calls keeps its further keys, also after a call without such keys."""
     beside = ({}, {"thought_signature": "b25l"}, {"thought_signature": "dHdv"})
     calls = [
         {
@@ -357,7 +357,7 @@ LOOKED_UP = Timeline(
 
 @pytest.mark.parametrize("target", ["anthropic", "bedrock"])
 def test_marks(target: Any) -> None:
-    """Marks with a time to live are on texts, calls, whole results and tools."""
+    """Cache marks with a lifetime are on texts, calls, complete results and tools."""
     bridged = to_litellm(render(LOOKED_UP, model="claude-opus-4-5", provider=target))
     system, _, asked, answered, *_ = bridged.messages
     assert [
@@ -391,7 +391,7 @@ def test_a_mark_before_white_space() -> None:
 
 
 def test_an_address_in_the_place_of_data() -> None:
-    """What stands for the data of a sound is an address if it looks like one; Chat takes none."""
+    """Data of a recording that looks like an address is an address; Chat takes no address."""
     sound = {"type": "input_audio", "input_audio": {"data": "s3://b/a", "format": "wav"}}
     content = [{"type": "text", "text": "Hear."}, sound]
     [message] = from_litellm([{"role": "user", "content": content}]).messages

@@ -141,7 +141,7 @@ def difference(messages: list[Item], origin: str, model: str) -> str:
 
 @pytest.mark.parametrize("origin", MODELS)
 def test_lists(origin: str) -> None:
-    """Reasoning, signatures, marks, pictures and names stay, whatever they stand beside."""
+    """Reasoning, signatures, cache marks, pictures and names are kept, next to anything."""
     lists = lists_of(origin)
     names = [str(number) for number in range(len(lists))]
     assert len(names) >= 60
@@ -166,7 +166,7 @@ def test_recorded_conversations(recorded: dict[str, list[Item]], model: str) -> 
 
 @pytest.mark.sdk("litellm")
 def test_replies_as_litellm_gives_them() -> None:
-    """What a reply has beside, such as numbers of calls, is left out, without a hint that misleads.
+    """Other fields of a reply, such as numbers of calls, are left out, without a wrong hint.
 
     Read as an object or as what is dumped of it, it is the same.
     """

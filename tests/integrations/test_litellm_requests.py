@@ -88,8 +88,8 @@ def marks(data: object) -> Iterator[object]:
 def difference(prompt: Node, send: Send, model: str = MODEL, **request: Any) -> str:
     """Return where LiteLLM's request is another one."""
     rendered = render(prompt, model=model, **request)
-    ours, theirs = body(rendered.to_anthropic()), body(send(to_litellm(rendered), model))
-    return unequal(ours, theirs)
+    our_request, theirs = body(rendered.to_anthropic()), body(send(to_litellm(rendered), model))
+    return unequal(our_request, theirs)
 
 
 FIND = Tool(name="find", description="Find a page.", input_schema={"type": "object"})
@@ -213,8 +213,8 @@ def test_parts_of_gemini(contents: Any, settings: Any) -> None:
 
     def wrong(name: str) -> str:
         rendered = render(prompts[name], model=GEMINI, transformation=settings)
-        ours: Any = rendered.to_gemini()["contents"]
-        return unequal(gemini_parts(ours), gemini_parts(contents(to_litellm(rendered))))
+        our_request: Any = rendered.to_gemini()["contents"]
+        return unequal(gemini_parts(our_request), gemini_parts(contents(to_litellm(rendered))))
 
     # Gemini needs the media type of an address.
     assert [] == failures(prompts.keys() - {"an address"}, wrong)

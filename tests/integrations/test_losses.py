@@ -1,4 +1,4 @@
-"""What a library has no word for is told: a loss for each thing that does not come along."""
+"""Each thing that a library cannot express is a loss."""
 
 import pickle
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ def test_the_place_of_each_of_two_blocks() -> None:
 
 
 def test_the_places_of_two_messages() -> None:
-    """A loss of the second message is told with the block it is of."""
+    """A loss of the second message names its block."""
     first = Message("user", [TextBlock("a"), TextBlock("b")])
     second = Message("user", [TextBlock("c"), TextBlock("d"), TextBlock("e")])
     given = rendered([first, Message("assistant", "f"), second])
@@ -170,7 +170,7 @@ WEB = "https://example.com/a.png"
     ],
 )
 def test_beside_a_block(library: str, role: Any, block: Block, expected: Any) -> None:
-    """What a block says beside its content, and a library has no word for, is a loss."""
+    """A field of a block that a library cannot express is a loss."""
     assert [expected] == crossed(library, rendered([Message(role, (block,))]))
 
 
@@ -250,7 +250,7 @@ def test_arguments(text: str, expected: Any) -> None:
     [({}, NOTHING), ({"x": 1}, [("hint", "further keys of a block")])],
 )
 def test_a_signature_is_kept(extra: Any, expected: Any) -> None:
-    """A signature that a library keeps is no loss, a further key beside it is one."""
+    """A signature that a library keeps is no loss, but a further key is a loss."""
     crossing = Conversion("a library")
     signed = ToolUseBlock("a", "f", "{}", extra={"thought_signature": "s", **extra})
     crossing.lose_hints(signed, "thought_signature")
@@ -282,7 +282,7 @@ def test_portable_tools() -> None:
     ],
 )
 def test_reasoning_of_responses(signature: str | None, extra: dict[str, Any], lost: str) -> None:
-    """Pydantic AI has no word for what an item of Responses says beside its texts."""
+    """Pydantic AI cannot express the other fields of an item of Responses."""
     block = ReasoningBlock("Hm.", signature, "c2Vj", "openai_responses", {"id": "rs_1", **extra})
     item = {"item": {"id": "msg_1", "reasoning": "rs_1"}}
     assert [("hint", lost)] == written("pydantic_ai", block, TextBlock("Yes", extra=item))

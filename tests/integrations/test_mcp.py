@@ -170,7 +170,7 @@ LINK: Any = {"type": "resource_link", "name": "a", "uri": "https://a.b"}
     ],
 )
 def test_losses_of_reading(content: Any, whats: list[str]) -> None:
-    """What is told of a prompt and of its contents is a hint."""
+    """The descriptions of a prompt and of its contents are hints."""
     messages = [PromptMessage(role="user", content=content)]
     found = from_mcp(GetPromptResult(description="x", messages=messages))
     assert ["the description of a prompt", *whats] == [loss.what for loss in reported(found)]

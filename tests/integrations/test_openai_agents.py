@@ -26,7 +26,7 @@ every_check = pytest.mark.parametrize(
 
 
 def test_a_conversation() -> None:
-    """The input holds the whole conversation, its system message too."""
+    """The input has the complete conversation, also its system message."""
     bridged = to_openai_agents(render(Timeline(System("Be brief."), User("Hi."))))
     assert bridged.messages == [
         {"role": "system", "content": "Be brief."},

@@ -11,13 +11,13 @@ from tests.providers.wire_tables.tables import difference, shown
 
 
 def test_cases() -> None:
-    """Each prompt stands in the table of what is sent, and nothing else does."""
+    """The table of what is sent has each prompt, and nothing else."""
     assert [*SENT] == [*table("litellm_sent")]
 
 
 @pytest.mark.parametrize("id", SENT)
 def test_sent_to_litellm(id: str) -> None:
-    """LiteLLM gets of a prompt what the table says, with what is told of it."""
+    """LiteLLM gets what the table has for a prompt, with its losses."""
     expected, actual = table("litellm_sent")[id], sent(id)
     assert shown(expected) == shown(actual), difference(expected, actual)
 

@@ -191,8 +191,8 @@ def test_outcomes(outcome: Any) -> None:
     again = to_pydantic_ai(rendered(bridged.messages))
     assert (tuple(history), ()) == (again.messages, reported(again))
     tree = Timeline(User("Go."), History(bridged.messages))
-    told = render(tree, provider="anthropic").payload()["messages"][2]["content"][0]
-    assert (outcome in ("failed", "retried")) == told.get("is_error", False)
+    shown_text = render(tree, provider="anthropic").payload()["messages"][2]["content"][0]
+    assert (outcome in ("failed", "retried")) == shown_text.get("is_error", False)
     chat = render(tree, provider="openai").payload()["messages"][2]["content"]
     assert ("Error: No." if outcome in ("failed", "retried") else "No.") == chat
 
@@ -397,7 +397,7 @@ def test_results_beside_two_prompts() -> None:
     ],
 )
 def test_losses_of_reading(message: Any, what: str) -> None:
-    """What is told beside a content is a hint, with the message it stood in."""
+    """A further field of a content is a hint, with its message."""
     (loss,) = reported(from_pydantic_ai([message]))
     assert ("hint", what, "messages[0]") == (loss.kind, loss.what, loss.path)
 

@@ -117,7 +117,7 @@ def test_raw_finish_reasons(response: Any, reason: str) -> None:
     ],
 )
 def test_finish_reasons_of_providers(reasons: Any, detail: object, hints: int) -> None:
-    """The provider's own word stands where Pydantic AI has it; where ours stands, it is a hint."""
+    """The provider's reason is where Pydantic AI has it; next to promptdsl's, it is a hint."""
     message = Message("assistant", "Hi.", finish_reason=reasons[0], raw_finish_reason=reasons[1])
     there = to_pydantic_ai(rendered([message]))
     (back,) = from_pydantic_ai(there.messages).messages
@@ -148,7 +148,7 @@ def test_an_empty_response() -> None:
 
 
 def test_a_refusal() -> None:
-    """A refusal, which Pydantic AI keeps beside no parts, is the text of the message."""
+    """A refusal, which Pydantic AI has without parts, is the text of the message."""
     details = {"refusal": "I will not."}
     reply = ModelResponse([], finish_reason="content_filter", provider_details=details)
     (message,) = from_pydantic_ai([reply]).messages

@@ -155,7 +155,7 @@ def test_old_histories() -> None:
 
 
 def test_further_keys() -> None:
-    """What an item says beside its ids is a hint, and a call of free text has no id of a call."""
+    """Other fields of an item are hints, and a call with free text has no call id."""
     text = TextBlock("x", extra={"item": {"id": "msg_1", "status": "completed", "own": 1}})
     free = ToolUseBlock("a", "f", "x", extra={"custom": True, "item": {"id": "ctc_1"}})
     for block, id in ((text, "msg_1"), (free, None)):
@@ -172,8 +172,8 @@ def test_what_the_model_sees() -> None:
     first = ModelRequest([SystemPromptPart("S"), UserPromptPart("Hi.")])
     history = [first, call, ModelRequest([values])]
     tree = Timeline(History(from_pydantic_ai(history).messages))
-    ours = render(tree, provider="openai_responses").payload()["input"]
-    assert captured(history)["input"] == ours
+    our_request = render(tree, provider="openai_responses").payload()["input"]
+    assert captured(history)["input"] == our_request
 
 
 @pytest.mark.slow

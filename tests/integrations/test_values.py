@@ -73,7 +73,7 @@ def test_reasoning_behind_an_encrypted_one() -> None:
     ],
 )
 def test_summaries(block: Any, texts: Any, keys: Any) -> None:
-    """Summaries are those that make up the whole text; other further keys are named."""
+    """Summaries are those that together are the text; other further keys are named."""
     assert texts == values.summaries(block)
     assert ({"summary"} if keys is ... else keys) == values.further_keys(block, "id", "status")
 

@@ -13,8 +13,8 @@ from tests.commands import run_command
     [
         (
             ("--host", "0.0.0.0", "--port", "9000"),
-            "promptdsl preview: error: a preview is for its own machine alone, so there is no "
-            "--host: on yours, run\n  ssh -N -L 9000:127.0.0.1:9000 USER@MACHINE\n"
+            "promptdsl preview: error: only the machine of a preview can open it: there is no "
+            "--host. On yours, run\n  ssh -N -L 9000:127.0.0.1:9000 USER@MACHINE\n"
             "  and here: promptdsl preview --port 9000\n",
         ),
         (
@@ -23,7 +23,7 @@ from tests.commands import run_command
         ),
         (
             ("--timeout", "0"),
-            "promptdsl preview: error: --timeout 0: no prompt is as fast: write --timeout 1, or "
+            "promptdsl preview: error: --timeout 0 leaves no time to render: write --timeout 1 or "
             "more\n",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Write claims with what is told of them, and payloads in snapshots: python -m tests.testing."""
+"""Write claims with their results, and payloads in snapshots: python -m tests.testing."""
 
 from tests.testing import broken_stores, calm_prompts, claims, payloads
 

@@ -1,4 +1,4 @@
-"""Stores with one mistake each, and the whole text that the contract of stores tells of them."""
+"""Stores with one mistake each, and the complete failure of the test of stores."""
 
 import re
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ class _LosesTheLast(MemoryStore):
     """Returns the last of many entries not."""
 
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
-        found = super().load(key, after)
-        return found[:-1] if len(found) > 12 else found
+        entries = super().load(key, after)
+        return entries[:-1] if len(entries) > 12 else entries
 
 
 class _LosesTheFirst(MemoryStore):
@@ -199,12 +199,12 @@ def told_of(make: type[Any]) -> str:
         try:
             check_store(lambda: store, entries=20, processes=False)
         except AssertionError as error:
-            told = re.sub("check-[0-9a-f]{32}", "check", str(error))
-            return re.sub('"at":"20[^"]*"', '"at":""', told) + "\n"
+            shown_text = re.sub("check-[0-9a-f]{32}", "check", str(error))
+            return re.sub('"at":"20[^"]*"', '"at":""', shown_text) + "\n"
     return "the store is right\n"
 
 
 def rewritten() -> str:
-    """Return the page with what is told now."""
+    """Return the page with the failures of today."""
     head = "What `check_store` tells of stores with a mistake; python -m tests.testing writes it.\n"
     return "\n".join([head, *(f"## {it.__name__[1:]}\n{told_of(it)}" for it in STORES)])

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from promptdsl import *
-from tests.internals import CalmPrompt
+from tests.internals import HarmlessPrompt
 
 FILE = Path(__file__).with_name("calm_prompts.json")
 EXPECTED: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
@@ -57,7 +57,7 @@ def many_places(plan: str) -> Timeline:
 def facts_of(name: str) -> Any:
     """Return the places of the argument, the texts around them, and the texts that forge."""
     settings = SETTINGS[name]
-    calm = CalmPrompt(lambda plan: render(many_places(plan), transformation=settings), None)
+    calm = HarmlessPrompt(lambda plan: render(many_places(plan), transformation=settings), None)
     places = [
         {"span": f"{calm.spans[index].kind} {calm.spans[index].address}", **_shown(place)}
         for index, place in calm.locations.items()

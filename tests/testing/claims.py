@@ -1,4 +1,4 @@
-"""Claims about prompts that hold and that do not, and all that is told of each."""
+"""Claims about prompts, which pass or fail, with the complete text of each failure."""
 
 import ast
 import re
@@ -16,11 +16,11 @@ _CASE = re.compile(
 CASES: dict[str, tuple[str, str]] = {
     it["name"]: (it["code"], it["told"]) for it in _CASE.finditer(PAGE.read_text("utf-8"))
 }
-"""The code of each case, whose expressions are claims, and what is told of them."""
+"""The code of each case, whose expressions are claims, and the text of their results."""
 
 
 def told(code: str) -> str:
-    """Return what is told of each expression in a code, with its line."""
+    """Return the result of each expression in a code, with its line."""
     modules = (promptdsl, testing)
     names: dict[str, Any] = {it: getattr(module, it) for module in modules for it in module.__all__}
     return "".join(_told(statement, names) for statement in ast.parse(code).body)
@@ -39,7 +39,7 @@ def _told(statement: ast.stmt, names: dict[str, Any]) -> str:
 
 
 def rewritten() -> str:
-    """Return the page with what is told now."""
+    """Return the page with the failures of today."""
     text = PAGE.read_text("utf-8")
     for code, before in CASES.values():
         head = f"{code}```\n\n```text\n"

@@ -1,4 +1,4 @@
-"""Assertions on prompts: what passes, and the whole text of what fails."""
+"""Assertions on prompts: what passes, and the complete texts of failures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +37,7 @@ ROLE, RULES, QUESTION, RENDER = (lines_of(support, offset)[0] for offset in (3, 
 
 
 def here(line: object) -> str:
-    """Return a line as it is named from the folder where the tests were started."""
+    """Return a line with its path from the folder in which the tests were started."""
     return str(line).removeprefix(f"{Path.cwd()}/")
 
 
@@ -69,7 +69,7 @@ def test_too_many_tokens() -> None:
         f"  3 role: {ROLE}\n"
         f"  1 rules/tone: {RULES}\n"
         f"  1 user[0]: {QUESTION}\n"
-        "  13 in other parts and in frames"
+        "  13 in other parts, and around the parts"
     ) == failure(lambda: assert_fits(support(), tokens=10))
 
 
@@ -91,7 +91,7 @@ def test_an_unknown_section() -> None:
 
 
 def test_a_dropped_section() -> None:
-    """A section that a budget dropped is told with the reason and the line."""
+    """The failure for a section that a budget dropped has the reason and the line."""
     rendered = render(
         Timeline(System("Obey.", Section("chat", "long " * 99, priority=1)), User("Why?")),
         counter=words,
@@ -105,7 +105,7 @@ def test_a_dropped_section() -> None:
 
 
 def test_a_missing_text() -> None:
-    """A section without a text is shown whole, with its line."""
+    """The failure for a missing text shows the complete section, with its line."""
     assert (
         "'rules' does not contain 'Be rude.'\n"
         f"  {RULES}:\n"
@@ -118,11 +118,11 @@ def test_a_missing_text() -> None:
 
 
 def test_an_encoded_text() -> None:
-    """A text that is there as a value is told as it is sent."""
+    """The failure for a text in a value shows how the value is sent."""
     full = {"encoding": {"inline": "full"}}
     assert (
         "'role' does not contain '<Ann>'\n"
-        "  it is there as a value, which is sent encoded: '&lt;Ann&gt;'\n"
+        "  it has this text in a value, and values are sent encoded: '&lt;Ann&gt;'\n"
         f"  {ROLE}:\n"
         "  | You help &lt;Ann&gt;."
     ) == failure(lambda: assert_section(support(transformation=full), "role", contains="<Ann>"))
@@ -151,7 +151,7 @@ def test_a_section_too_many() -> None:
 
 
 def test_losses() -> None:
-    """Every loss is told with what, where and why; a hint is none unless it is asked for."""
+    """The failure lists each loss with its line and reason, and hints only on request."""
     picture = User(Image.from_url("s3://bucket/a.png"))
     rendered = support("Be kind.", picture, model="claude-opus-4-5")
     hint = f"hint: name of a speaker (user[0]): the target takes no speaker's name: {QUESTION}"
@@ -171,7 +171,8 @@ def test_an_unstable_prefix() -> None:
     """A prefix that ends too early names the part and the line that ended it."""
     before, after = support(), support("Be rude.")
     assert (
-        "12 of 24 tokens of the earlier prompt are shared (50.0%), but at least 60% must be\n"
+        "the later prompt begins with only 12 of 24 tokens of the earlier prompt (50.0%), not "
+        "with at least 60%\n"
         f"  the shared prefix ends where section rules was changed: {RULES}\n"
         "  12 of 24 tokens of the later prompt come after it"
     ) == failure(lambda: assert_prefix_stable(before, after, min_share=0.6))
@@ -221,7 +222,7 @@ def test_volatile_texts_are_sent() -> None:
     line = lines_of(test_volatile_texts_are_sent, 2)[0]
     assert (
         f"the prompts differ first in\n  - system[0]: {line}\n  + system[0]: {line}\n\n"
-        "only content that is not in snapshots, such as a Volatile"
+        "only content that snapshots leave out, such as a Volatile"
     ) == failure(lambda: assert_same_prompt(one, two))
 
 
@@ -338,7 +339,7 @@ def test_an_empty_prompt() -> None:
     with Timeline() as nothing:
         pass
     empty = render(nothing)
-    assert "the prompt has no section or turn 'a': it is empty" == failure(
+    assert "the prompt has no section or turn 'a': the prompt is empty" == failure(
         lambda: assert_section(empty, "a")
     )
     assert [None, None, None] == [
@@ -351,7 +352,7 @@ def test_an_empty_prompt() -> None:
 def test_no_share_and_a_whole_share() -> None:
     """With a share of 0 nothing has to be shared, with 1 all of the earlier prompt."""
     assert assert_prefix_stable(support(), support("Be rude."), min_share=0) is None
-    assert "but at least 100% must be" in failure(
+    assert "not with at least 100%" in failure(
         lambda: assert_prefix_stable(support(), support("Be rude."), min_share=1)
     )
 

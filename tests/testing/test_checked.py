@@ -21,9 +21,9 @@ def test_a_finding_fails() -> None:
     rendered, line = render(System("You work for {{ shop }}.")), this_line()
     with pytest.raises(AssertionError) as caught:
         assert_checked(rendered)
-    place, _, told = str(caught.value).partition(": ")
+    place, _, shown_text = str(caught.value).partition(": ")
     assert place.endswith(f"test_checked.py:{line}")
-    assert told == (
+    assert shown_text == (
         "PD205 '{{ shop }}' is sent unchanged: a string is not a template; "
         "write Template.from_string(...), or Value(...) there"
     )

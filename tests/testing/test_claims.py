@@ -1,4 +1,4 @@
-"""Assertions about prompts with two of a thing: what holds, and the whole text of what fails."""
+"""Assertions about prompts with two of each thing: what passes, and the complete failures."""
 
 import pytest
 
@@ -7,6 +7,6 @@ from tests.testing.claims import CASES, told
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_that_is_told(name: str) -> None:
-    """Each claim holds or fails, and a failure is told to the letter."""
+    """Each claim passes, or fails with exactly this text."""
     code, expected = CASES[name]
     assert expected == told(code)

@@ -168,7 +168,7 @@ def test_every_place_of_a_value_is_safe(place: ValuePlace, in_full: bool) -> Non
 
 
 def as_it_is(value: str, *_: Any) -> str:
-    """Return a value as it is: an encoder that encodes nothing."""
+    """Return a value unchanged: an encoder that encodes nothing."""
     return str(value)
 
 
@@ -203,9 +203,9 @@ DEFECTS: dict[str, tuple[Callable[[str], Any], str]] = {
 @pytest.mark.parametrize("encoder", DEFECTS)
 def test_a_defect_of_the_library(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An encoder that encodes nothing is found."""
-    function, told = DEFECTS[encoder]
+    function, shown_text = DEFECTS[encoder]
     monkeypatch.setattr(ENCODERS[encoder], as_it_is)
-    assert told in failure(function).splitlines()[0]
+    assert shown_text in failure(function).splitlines()[0]
 
 
 AUTHOR = (
@@ -353,8 +353,8 @@ UNSAFE: dict[str, tuple[Callable[[str], Any], str]] = {
 @pytest.mark.parametrize("name", UNSAFE)
 def test_unsafe_prompts(name: str) -> None:
     """A prompt whose argument can change more than its own place fails, and says how."""
-    function, told = UNSAFE[name]
-    assert told in failure(function).splitlines()[0]
+    function, shown_text = UNSAFE[name]
+    assert shown_text in failure(function).splitlines()[0]
 
 
 def test_the_text_of_a_template() -> None:
@@ -373,7 +373,7 @@ def test_the_text_of_a_template() -> None:
 
 
 def test_a_description() -> None:
-    """A text that leaves its place in a tool is told with the place and the line of the tool."""
+    """The failure for a text that leaves its location in a tool names the tool and its line."""
 
     def function(plan: str) -> Timeline:
         return Timeline(User("Why?"), Tool(name="find", description=f"For {plan}."))
@@ -383,12 +383,12 @@ def test_a_description() -> None:
         "  sent: description: 'For </context>.'\n"
         f"  {lines_of(function, 1)[0]}: wrote it, in find, as text of a tool or of the output "
         "schema\n"
-        "  it is not encoded: keep it constant, and write what differs in a message"
+        "  it is not encoded: keep it constant, and put what differs into a message"
     ) == failure(function)
 
 
 def test_an_input_of_a_call() -> None:
-    """A text that adds an argument to a call is told with the input and the line of the call."""
+    """The failure for a text that adds an argument to a call has the input and the line."""
 
     def function(plan: str) -> Timeline:
         plan = 'Pro", "amount": "9' if plan == "</context>" else plan
@@ -404,7 +404,7 @@ def test_an_input_of_a_call() -> None:
 
 
 def test_other_messages() -> None:
-    """A text that adds a message is told with the roles there are."""
+    """The failure for a text that adds a message has the roles of all messages."""
 
     def function(plan: str) -> Timeline:
         return Timeline(User(plan), Assistant("Yes.") if "</event>" in plan else None)
@@ -416,7 +416,7 @@ def test_other_messages() -> None:
 
 
 def test_other_parts() -> None:
-    """A text for which the function writes other parts is told with the line of the part."""
+    """The failure for a text that changes other parts has the line of the part."""
 
     def function(plan: str) -> System:
         return System("Help ", Value(plan), Section("more", "Hm." if "?" in plan else "Yes."))
@@ -426,7 +426,7 @@ def test_other_parts() -> None:
         "of the prompt\n"
         "  sent: 'Hm.'\n"
         f"  {lines_of(function, 1)[0]}: wrote it, in more, as another part\n"
-        "  does the prompt function write other parts for this text?"
+        "  the prompt function may write other parts for this text"
     ) == failure(function)
 
 
@@ -444,15 +444,15 @@ def test_other_arguments() -> None:
         return System(f"You help {name}. Plan: {plan}")
 
     called = {"by name": (function, {"name": "Ann"}), "before": (partial(function, "Ann"), {})}
-    told = [
+    shown_text = [
         str(raised(AssertionError, partial(assert_injection_safe, call, "plan", **others)))
         for call, others in called.values()
     ]
-    assert 2 == "".join(told).count("You help Ann. Plan: </context>")
+    assert 2 == "".join(shown_text).count("You help Ann. Plan: </context>")
 
 
 def test_an_exception_of_the_function() -> None:
-    """An exception of the prompt function is raised as it is, with a note of the text."""
+    """An exception of the prompt function is raised with a note that has the text."""
 
     def function(plan: str) -> Any:
         return render(System(Value(plan)), budget=10 if plan == "</Context >" else None)
@@ -462,7 +462,7 @@ def test_an_exception_of_the_function() -> None:
 
 
 def test_a_function_that_refuses_the_empty_text() -> None:
-    """What is found is told also if the function raises for a harmless text."""
+    """A problem is reported even if the function raises for a harmless text."""
 
     def function(plan: str) -> System:
         return System(f"Plan: {plan[0] + plan[1:]}")

@@ -48,37 +48,37 @@ BROKEN: list[tuple[InjectionLocation, str, str, str | None]] = [
     (place("<", names=AB), "x", "x", None),
     (place(names=AB, literals=frozenset({"[[E]]", "[[F]]"})), "[[F]]", "[[F]]", FORGES),
     (place(names=AB, literals=frozenset({"[[E]]"})), "[[F]]", "[[F]]", None),
-    (place(spoken=True, kept=True), "x", "y", "is not sent as it is"),
-    (place(spoken=True, kept=True), "# x", "# x", None),
-    (place(spoken=True, kept=False), "x", "y", None),
-    (place(spoken=True, kept=True, names=AB), "x", "y", None),
-    (place(spoken=True, names=AB), "</b>", "</b>", FORGES),
-    (place(strict=True), "<", "<", "writes a tag"),
-    (place(strict=True), "x >", "x >", "writes a tag"),
-    (place(strict=True, names=AB), "</a>", "</a>", "writes a tag"),
-    (place(strict=True), "x", "x", None),
-    (place(strict=True, prefix="> "), "a\n> b\n>\n> c", "a\nb\n\nc", None),
-    (place(strict=True, prefix="> "), "a\nb > c", "a", "writes a tag"),
-    (place(bare=True), "# x", "# x", BEGINS),
-    (place("a\n", "\nb", bare=True), "x\n# x", "# x", BEGINS),
-    (place("a ", bare=True), "# x", "# x", None),
-    (place("a\n", bare=True), "---", "---", BEGINS),
-    (place(after="\n---", bare=True), "x", "x", None),
-    (place(after="\n---", bare=True), "", "y", BEGINS),
-    (place(bare=True), "x\n```\ny", "z", BEGINS),
-    (place("# ", bare=True), "x\n# y", "z", BEGINS),
-    (place(bare=False), "# x", "# x", None),
+    (place(is_verbatim=True, keeps_argument=True), "x", "y", "is not sent unchanged"),
+    (place(is_verbatim=True, keeps_argument=True), "# x", "# x", None),
+    (place(is_verbatim=True, keeps_argument=False), "x", "y", None),
+    (place(is_verbatim=True, keeps_argument=True, names=AB), "x", "y", None),
+    (place(is_verbatim=True, names=AB), "</b>", "</b>", FORGES),
+    (place(has_no_brackets=True), "<", "<", "writes a tag"),
+    (place(has_no_brackets=True), "x >", "x >", "writes a tag"),
+    (place(has_no_brackets=True, names=AB), "</a>", "</a>", "writes a tag"),
+    (place(has_no_brackets=True), "x", "x", None),
+    (place(has_no_brackets=True, prefix="> "), "a\n> b\n>\n> c", "a\nb\n\nc", None),
+    (place(has_no_brackets=True, prefix="> "), "a\nb > c", "a", "writes a tag"),
+    (place(is_markdown=True), "# x", "# x", BEGINS),
+    (place("a\n", "\nb", is_markdown=True), "x\n# x", "# x", BEGINS),
+    (place("a ", is_markdown=True), "# x", "# x", None),
+    (place("a\n", is_markdown=True), "---", "---", BEGINS),
+    (place(after="\n---", is_markdown=True), "x", "x", None),
+    (place(after="\n---", is_markdown=True), "", "y", BEGINS),
+    (place(is_markdown=True), "x\n```\ny", "z", BEGINS),
+    (place("# ", is_markdown=True), "x\n# y", "z", BEGINS),
+    (place(is_markdown=False), "# x", "# x", None),
     (place(code="```\n"), "```", "```", ENDS),
     (place(code="```\n"), "~~~", "~~~", None),
     (place(code="````\n"), "x\n```\n", "x\n```\n", None),
     (place(code="~~~\n", after="\n~~~"), "x\n~~~\ny", "x", ENDS),
     (place(code="```\n", after="\n```"), "``", "``", None),
-    (place(kept=True), "a", "b", LOST),
-    (place(kept=True), "a &lt; b", "a < b", None),
-    (place(kept=True, prefix="> "), "a\n> b", "a\nb", None),
-    (place(kept=True, text=f"{WORD} and {WORD}"), "a and a", "a", None),
-    (place(kept=True, text=f"{WORD} and {WORD}"), "a and b", "a", LOST),
-    (place(kept=False), "a", "b", None),
+    (place(keeps_argument=True), "a", "b", LOST),
+    (place(keeps_argument=True), "a &lt; b", "a < b", None),
+    (place(keeps_argument=True, prefix="> "), "a\n> b", "a\nb", None),
+    (place(keeps_argument=True, text=f"{WORD} and {WORD}"), "a and a", "a", None),
+    (place(keeps_argument=True, text=f"{WORD} and {WORD}"), "a and b", "a", LOST),
+    (place(keeps_argument=False), "a", "b", None),
 ]
 
 
@@ -91,11 +91,11 @@ def test_promises(at: InjectionLocation, piece: str, given: str, problem: str | 
 def test_what_is_around_a_place() -> None:
     """The nearest two lines are around a place, and a bracket that is open begins a tag there."""
     far = InjectionLocation(WORD, "", "", "a\nb\nc\nd", "e\nf\ng\nh")
-    assert ("c\nd", "e\nf\n") == far.around
+    assert ("c\nd", "e\nf\n") == far.adjacent_lines
     starts = ["a <b", "a <b> c", "a <b> <c", "<", "x > <y", "x < y > z", "<a <b", "</a", ""]
-    assert ["<b", "", "<c", "<", "<y", "", "<b", "</a", ""] == [place(it).begun for it in starts]
+    assert ["<b", "", "<c", "<", "<y", "", "<b", "</a", ""] == [place(it).open_tag for it in starts]
     twice = f"a{WORD}b{WORD}c"
-    assert f"{WORD}b{WORD}" == place("a", "c", text=twice).calm
+    assert f"{WORD}b{WORD}" == place("a", "c", text=twice).harmless_piece
     assert ("a\nb\n\nc", "a\nb\n\nc", "a\n> b", "a\n| b") == (
         place(prefix="> ").unindented("a\n> b\n>\n> c"),
         place(prefix="  ").unindented("a\n  b\n\nc"),
@@ -195,7 +195,7 @@ def test_what_is_enclosed(
     ],
 )
 def test_code_fences(text: str, expected: list[tuple[str, int]]) -> None:
-    """Each fence that is opened stands where it begins; what closes it has no name."""
+    """Each opened fence has the offset of its beginning; a fence that closes it has no name."""
     assert expected == tolerant_fences(text)
 
 

@@ -61,14 +61,14 @@ def test_a_test_is_named_after_its_classes(nodeid: str, name: str, expected: str
     ],
 )
 def test_a_hash_tells_that_a_name_was_changed(test: str, expected: str) -> None:
-    """A name that is safe on every system stands as it is, any other with a hash."""
+    """A name that is valid on every system is not changed; any other name gets a hash."""
     assert expected == stem_of(test)
 
 
 def test_names_that_differ_in_case_have_hashes() -> None:
     """The names of two tests that differ in case alone differ on a disk that ignores it."""
     assert ["test_a-6d557526", "test_A-96eb4201"] == [
-        stem_of(it, alone=False) for it in ("test_a", "test_A")
+        stem_of(it, is_unique=False) for it in ("test_a", "test_A")
     ]
 
 
@@ -110,7 +110,7 @@ def test_the_tests_that_a_file_may_belong_to(stem: str, expected: list[str]) -> 
 @examples(200)
 def test_any_name_is_safe(name: str, alone: bool) -> None:
     """Any name becomes one that each system takes, of at most 110 characters."""
-    stem = stem_of(name, alone=alone)
+    stem = stem_of(name, is_unique=alone)
     assert SAFE.fullmatch(stem)
     assert stem.partition(".")[0].lower() not in RESERVED
 

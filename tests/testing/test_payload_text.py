@@ -1,4 +1,4 @@
-"""The payload in a snapshot: signs stand where values change, and nowhere else."""
+"""The payload in a snapshot: placeholders are where values change, and nowhere else."""
 
 import json
 import re
@@ -62,7 +62,7 @@ def test_volatile_values_by_place(provider: str) -> None:
 
 
 def test_a_changed_text_is_not_hidden() -> None:
-    """A text that changes with the volatile value is told, as it is no place of that value."""
+    """A text that depends on a volatile value is a difference: it is not that value."""
     three, four = (
         text(Timeline(System(f"At most {it}."), User(Volatile(it, label="n"))), "anthropic")
         for it in "34"
@@ -104,7 +104,7 @@ def test_scrubbers_change_no_fact(provider: str, scrubbed: str) -> None:
 
 
 def test_a_scrubbed_value_that_begins_with_another() -> None:
-    """The longer one is taken whole, whatever the order in which a function returns them."""
+    """The longer match wins, whatever the order in which a function returns the matches."""
     payload = text(User("12, 1234"), "openai", id=lambda text: re.findall("[0-9]+", text))
     assert '"content": "⟦id-1⟧, ⟦id-2⟧"' in payload
 

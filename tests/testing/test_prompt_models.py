@@ -47,7 +47,7 @@ cache: no mark
 
 
 def rewritten(project: Project) -> set[str]:
-    """Return the names of the files that an update writes anew."""
+    """Return the names of the files that an update replaces."""
     before = project.files()
     project.update()
     return {name for name, content in project.files().items() if before.get(name) != content}
@@ -95,7 +95,7 @@ def test_a_changed_fact_changes_the_file_of_its_model(project: Project) -> None:
 
 
 def test_the_failure_names_the_model_that_changed(project: Project) -> None:
-    """Its text is that of the whole prompt for the model, with the exact tokens."""
+    """Its text is that of the complete prompt for the model, with the exact tokens."""
     project.write(test_a=MATRIX)
     project.update()
     project.write(conftest=FACT)
@@ -117,8 +117,8 @@ def test_all_files_that_differ_are_told(project: Project) -> None:
     project.write(test_a=MATRIX)
     project.update()
     project.write(test_a=MATRIX.replace('User("Hello"),', 'User("Hello"), Assistant("Hi."),'))
-    told = [line for line in project.error().split("\n") if "the prompt differs from" in line]
-    assert [line.split("/")[-1] for line in told] == [
+    shown_text = [line for line in project.error().split("\n") if "the prompt differs from" in line]
+    assert [line.split("/")[-1] for line in shown_text] == [
         "test_support.prompt.txt",
         "test_support.gpt-5.prompt.txt",
         "test_support.claude-sonnet-4-5.prompt.txt",
@@ -267,8 +267,8 @@ def test_twice(prompt_snapshot):
 def test_several_marks_of_a_class_and_of_a_test(project: Project) -> None:
     """All marks of the nearest place count, in their order, each budget for its own models."""
     project.write(test_a=SEVERAL_MARKS)
-    told = project.error("--snapshot-update")
-    assert told.replace(f"{project.folder}/", "") == (
+    shown_text = project.error("--snapshot-update")
+    assert shown_text.replace(f"{project.folder}/", "") == (
         "E       OptionError: test_a.py:17: prompt_models names 'gpt-5' twice\n"
         "E         name each model once, with one budget"
     )
@@ -326,6 +326,6 @@ def test_a_prompt_that_is_rendered_already_is_an_error(project: Project) -> None
     mark, call = '@pytest.mark.prompt_models("gpt-5")', 'render(User("Hi"))'
     assert refused(project, mark, call) == (
         "test_a.py:3: with prompt_models, a prompt is rendered for each model, "
-        "but this one is rendered already\n"
+        "but this prompt is already rendered\n"
         "  pass the prompt itself: prompt_snapshot(prompt)"
     )

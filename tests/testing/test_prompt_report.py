@@ -42,11 +42,13 @@ def failure_sections(project: Project) -> str:
 def test_equal_changes_are_shown_once(changed: Project) -> None:
     """The first test that fails shows the lines; another has its summary, and names the first."""
     alike = f"The same changes are shown for {FOLDER}test_one.prompt.txt."
-    told = failure_sections(changed)
-    assert [1, 1, 2] == [told.count(t) for t in ("+ Be brief.", alike, "`rules` changed: 1 line")]
+    shown_text = failure_sections(changed)
+    assert [1, 1, 2] == [
+        shown_text.count(t) for t in ("+ Be brief.", alike, "`rules` changed: 1 line")
+    ]
     changed.write(test_a=TESTS.replace("kind", "brief").replace('"two"', '"2"'))
-    told = failure_sections(changed)
-    assert [2, 0] == [told.count(text) for text in ("+ Be brief.", "The same changes")]
+    shown_text = failure_sections(changed)
+    assert [2, 0] == [shown_text.count(text) for text in ("+ Be brief.", "The same changes")]
 
 
 def test_an_expected_failure_shows_no_changes_for_another(project: Project) -> None:
@@ -77,8 +79,8 @@ def names(project: Project, status: str) -> list[str]:
 
 def test_a_rule_that_changed(changed: Project) -> None:
     """It is shown once, with the prompts it is in, those of models too; the run tells the file."""
-    told = changed.run("--prompt-report=report.html")
-    assert f"prompt report: {changed.folder}/report.html" in told
+    shown_text = changed.run("--prompt-report=report.html")
+    assert f"prompt report: {changed.folder}/report.html" in shown_text
     assert {"changed": 4, "same": 1} == counts(changed)
     models = [f"test_models{model}.prompt.txt" for model in (".claude-opus-5-5", ".gpt-5", "")]
     assert [*models, "test_one.prompt.txt"] == names(changed, "changed")
@@ -125,7 +127,7 @@ def test_prompts_that_come_and_go(project: Project) -> None:
 
 
 def test_snapshots_that_cannot_be_read(changed: Project) -> None:
-    """A file that is none, and one with a merge conflict, are named with the reason."""
+    """The report names a file that is no snapshot, and one with a merge conflict."""
     folder = changed.folder / FOLDER
     folder.joinpath("test_one.prompt.txt").write_text("no snapshot\n")
     same = folder / "test_same.prompt.txt"
@@ -134,7 +136,7 @@ def test_snapshots_that_cannot_be_read(changed: Project) -> None:
     assert ["test_one.prompt.txt", "test_same.prompt.txt"] == names(changed, "unreadable")
     page = changed.folder.joinpath("report.html").read_text("utf-8")
     assert "line 1 of the snapshot is not &#x27;---&#x27;" in page
-    assert "the marks of a merge conflict" in page
+    assert "it has a merge conflict" in page
 
 
 def test_the_folder_of_the_report_is_made(project: Project) -> None:
@@ -145,14 +147,16 @@ def test_the_folder_of_the_report_is_made(project: Project) -> None:
 
 
 def test_a_report_that_cannot_be_written(project: Project) -> None:
-    """A folder is refused before the first test; what is in the way later is told at the end."""
+    """A folder is refused before the first test; a later problem is shown at the end."""
     project.write(test_a="def test_nothing(): pass")
-    told = project.here(f"--prompt-report={project.folder}")
-    told.stderr.fnmatch_lines(
+    shown_text = project.here(f"--prompt-report={project.folder}")
+    shown_text.stderr.fnmatch_lines(
         ["ERROR: --prompt-report=* is not a file: write --prompt-report=prompts.html"]
     )
-    told = project.here("--prompt-report=test_a.py/report.html")
-    told.stdout.fnmatch_lines(["the prompt report */test_a.py/report.html cannot be written: *"])
+    shown_text = project.here("--prompt-report=test_a.py/report.html")
+    shown_text.stdout.fnmatch_lines(
+        ["the prompt report */test_a.py/report.html cannot be written: *"]
+    )
 
 
 def test_a_run_without_snapshots(project: Project) -> None:

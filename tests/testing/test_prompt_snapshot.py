@@ -58,7 +58,7 @@ def test_an_update_writes_the_prompt(project: Project) -> None:
 
 
 def test_a_changed_prompt_fails_with_all_that_changed(project: Project) -> None:
-    """The text of a failure is whole, and ends with the command that accepts the change."""
+    """The text of a failure is complete, and ends with the command that accepts the change."""
     project.write(test_a=ONE)
     project.update()
     project.write(test_a=ONE.replace("kind", "brief"))
@@ -147,8 +147,8 @@ def test_a_test_that_did_not_pass_needs_its_snapshots(
     project.write(test_a=THREE.replace('name="third")', 'name="third").payload("openai")'))
     project.update()
     project.write(test_a=body, test_b=other)
-    told = project.update("--continue-on-collection-errors")
-    assert "deleted" not in told
+    shown_text = project.update("--continue-on-collection-errors")
+    assert "deleted" not in shown_text
     assert 4 == len([it for it in project.files() if "test_a" in it])
 
 
@@ -186,16 +186,16 @@ def test_a_renamed_test_is_told_its_old_file(project: Project) -> None:
     project.write(test_a=ONE.replace("test_role", "test_tone") + OTHER)
     expected = """\
 E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_tone.prompt.txt
-E         __snapshots__/test_a/test_role.prompt.txt has this content and no test any more - \
+E         __snapshots__/test_a/test_role.prompt.txt has this content, but no test any more - \
 if its test was renamed: git mv __snapshots__/test_a/test_role.prompt.txt \
 __snapshots__/test_a/test_tone.prompt.txt
 E         write it, then look at it: pytest test_a.py::test_tone --snapshot-update"""
-    told = project.run()
-    assert expected == project.errors_in(told)
+    shown_text = project.run()
+    assert expected == project.errors_in(shown_text)
     assert """\
 1 snapshot failed. 1 snapshot passed. 1 snapshot unused.
 Unused test_role.prompt (__snapshots__/test_a/test_role.prompt.txt)
-Re-run pytest with --snapshot-update to delete unused snapshots.""" in summary(told)
+Re-run pytest with --snapshot-update to delete unused snapshots.""" in summary(shown_text)
     assert "Deleted test_role.prompt" in project.update()
     assert [
         "__snapshots__/test_a/test_other.prompt.txt",
@@ -209,9 +209,9 @@ def test_a_renamed_file_is_told_its_old_folder(project: Project) -> None:
     project.write(test_a=ONE)
     project.update()
     project.folder.joinpath("test_a.py").rename(project.folder / "test_b.py")
-    told = project.run()
-    assert "git mv __snapshots__/test_a/test_role.prompt.txt" in project.errors_in(told)
-    assert "Unused test_role.prompt (__snapshots__/test_a/test_role.prompt.txt)" in told
+    shown_text = project.run()
+    assert "git mv __snapshots__/test_a/test_role.prompt.txt" in project.errors_in(shown_text)
+    assert "Unused test_role.prompt (__snapshots__/test_a/test_role.prompt.txt)" in shown_text
     project.update()
     assert ["__snapshots__/test_b/test_role.prompt.txt"] == [*project.files()]
 
@@ -244,7 +244,7 @@ WRONG_CALLS = {
         "  render the prompt first: prompt_snapshot(render(prompt, model=...))"
     ),
     'User("Hi."), names="one"': ("prompt_snapshot() takes no 'names'\n  it takes name= and scrub="),
-    'User("Hi."), name=1': ("name=1 names no snapshot\n  give it a text: name='first'"),
+    'User("Hi."), name=1': ("name=1 is not a name\n  write a text: name='first'"),
     'User("Hi."), scrub={"uuid": "["}': (
         "the scrubber 'uuid' is not a regular expression: '[', unterminated character set at "
         "position 0\n"
@@ -269,10 +269,11 @@ WRONG_CALLS = {
         "  write `return prompt` in the function that builds it"
     ),
     'User("Hi."), scrub="[0-9]+"': (
-        "scrubbers are '[0-9]+'\n  give each scrubber a name: {'ticket': r'T-[0-9]+'}"
+        "the scrubbers are '[0-9]+'\n  give each scrubber a name: {'ticket': r'T-[0-9]+'}"
     ),
     'User("Hi."), scrub={"id": "x*"}': (
-        "the scrubber 'id' matches the empty text: 'x*'\n  let it match a value: + instead of *"
+        "the scrubber 'id' matches the empty text: 'x*'\n"
+        "  let it match at least one character: write + instead of *"
     ),
     'User("Hi."), scrub={"a": "x", "b": "[", "c": "("}': (
         "the scrubber 'b' is not a regular expression: '[', unterminated character set at "
@@ -280,7 +281,8 @@ WRONG_CALLS = {
         "  correct it, or give a function that returns the values in a text"
     ),
     'User("Hi."), scrub={"a": str.split, "b": "x+", "c": "y?"}': (
-        "the scrubber 'c' matches the empty text: 'y?'\n  let it match a value: + instead of *"
+        "the scrubber 'c' matches the empty text: 'y?'\n"
+        "  let it match at least one character: write + instead of *"
     ),
     'User("Hi."), User("Ho."), "gpt-5"': (
         "prompt_snapshot() takes one prompt, but got 3 arguments\n"
@@ -295,7 +297,7 @@ WRONG_CALLS = {
         "  write @pytest.mark.prompt_models('gpt-5'), or prompt_snapshot(render(prompt, "
         "model='gpt-5'))"
     ),
-    'User("Hi."), name=""': ("name='' names no snapshot\n  give it a text: name='first'"),
+    'User("Hi."), name=""': ("name='' is not a name\n  write a text: name='first'"),
 }
 """What is given to the fixture, and the two lines that tell what is wrong with it."""
 
@@ -309,10 +311,10 @@ def test_a_wrong_argument_is_an_error(project: Project) -> None:
     project.write(test_a="".join(tests))
     lines = [line[1:].strip() for line in project.error("--snapshot-update").split("\n")]
     expected = [
-        f"{project.folder}/test_a.py:{number}: {told}"
-        for number, told in enumerate(WRONG_CALLS.values(), start=3)
+        f"{project.folder}/test_a.py:{number}: {shown_text}"
+        for number, shown_text in enumerate(WRONG_CALLS.values(), start=3)
     ]
-    assert [re.sub("\n *", "\n", told) for told in expected] == [
+    assert [re.sub("\n *", "\n", shown_text) for shown_text in expected] == [
         f"{problem.partition('Error: ')[2]}\n{advice}"
         for problem, advice in zip(lines[::2], lines[1::2], strict=True)
     ]
@@ -322,14 +324,14 @@ def test_a_wrong_argument_is_an_error(project: Project) -> None:
 def test_a_failure_shows_the_line_of_the_author_alone(project: Project) -> None:
     """Above the changes pytest shows the test, and no line of the fixture or of syrupy."""
     project.write(test_a=ONE)
-    told = project.run().split("FAILURES")[1].split("E   ")[0].split("\n")[2:]
+    shown_text = project.run().split("FAILURES")[1].split("E   ")[0].split("\n")[2:]
     assert [
         "",
         "prompt_snapshot = <prompt_snapshot of test_role>",
         "",
         "    def test_role(prompt_snapshot):",
         '>       prompt_snapshot(System(Section("role", "Be kind.")))',
-    ] == told[:-1]
+    ] == shown_text[:-1]
 
 
 @pytest.mark.slow
@@ -338,8 +340,8 @@ def test_the_last_snapshot_of_a_file_is_named(project: Project) -> None:
     project.write(test_a=ONE)
     project.update()
     project.write(test_a="def test_plain(): ...")
-    told = summary(project.run())
-    assert "(__snapshots__/test_a/test_role.prompt.txt)\nRe-run" in told
+    shown_text = summary(project.run())
+    assert "(__snapshots__/test_a/test_role.prompt.txt)\nRe-run" in shown_text
     project.update()
     assert {} == project.files()
 
@@ -347,7 +349,7 @@ def test_the_last_snapshot_of_a_file_is_named(project: Project) -> None:
 @pytest.mark.parametrize(
     ("mark", "problem"),
     [
-        ("", "this prompt has no model, and so no payload"),
+        ("", "this prompt has no model, so it has no payload"),
         (
             "@pytest.mark.prompt_models('gpt-5')\n",
             "payload() uses the prompt without a model, which has no payload",
@@ -358,5 +360,5 @@ def test_a_payload_needs_a_provider(project: Project, mark: str, problem: str) -
     """The payload of a prompt without a model is that of a provider that the test names."""
     body = "def test_a(prompt_snapshot):\n    prompt_snapshot(User('Hi.')).payload()\n"
     project.write(test_a=f"{mark}{body}")
-    told = project.error("--snapshot-update")
-    assert f': {problem}\nE         name a provider: payload("openai")' in told
+    shown_text = project.error("--snapshot-update")
+    assert f': {problem}\nE         name a provider: payload("openai")' in shown_text

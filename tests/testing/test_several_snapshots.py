@@ -99,8 +99,8 @@ def test_what_is_unused_beside_what_is_needed(project: Project) -> None:
     project.update()
     before = [*project.files()]
     project.write(test_a=AFTER, test_b=SMALL.replace("test_gone", "other"))
-    told = summary(project.update())
-    assert UNUSED.split() == re.findall(r"Deleted .*\(__snapshots__/(.*)\)", told)
+    shown_text = summary(project.update())
+    assert UNUSED.split() == re.findall(r"Deleted .*\(__snapshots__/(.*)\)", shown_text)
     left = {it.removeprefix("__snapshots__/") for it in before} - {*UNUSED.split()}
     assert left == {it.removeprefix("__snapshots__/") for it in project.files()}
 
@@ -156,7 +156,7 @@ if the change is right: pytest test_a.py::test_payloads --snapshot-update"""
 
 
 def test_several_files_that_are_missing_and_changed(project: Project) -> None:
-    """All files of a test that are missing are told, then those that changed, and one command."""
+    """A failure has all missing files of a test, then the changed ones, and one command."""
     project.write(test_a=SEVERAL)
     project.update()
     folder = project.folder / "__snapshots__/test_a"
@@ -169,14 +169,14 @@ def test_several_files_that_are_missing_and_changed(project: Project) -> None:
 
 
 def test_two_tests_that_were_renamed(project: Project) -> None:
-    """Each missing file is told the files of no test that have its content, and no others."""
+    """Each missing file has advice with the files that have its content, but no test."""
     body = "def test_{}(prompt_snapshot): prompt_snapshot(User('{}'))\n"
     tests = (("a1", "x"), ("a2", "x"), ("a3", "y"), ("a4", "x"))
     project.write(test_a="".join(body.format(*it) for it in tests), test_b=body.format("b", "x"))
     project.update()
     tests = (("a4", "x"), ("c1", "x"), ("c2", "y"), ("c3", "z"))
     project.write(test_a="".join(body.format(*it) for it in tests))
-    told = re.sub(r"has this content .* renamed: ", "", message_in(project))
+    shown_text = re.sub(r"has this content, .* renamed: ", "", message_in(project))
     folder = "__snapshots__/test_a/test_"
     moves = {
         new: [
@@ -193,7 +193,7 @@ def test_two_tests_that_were_renamed(project: Project) -> None:
             *old,
             f"write it, then look at it: pytest test_a.py::test_{new} --snapshot-update",
         )
-    ] == told.split("\n")
+    ] == shown_text.split("\n")
 
 
 ALIKE = """

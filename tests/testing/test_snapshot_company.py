@@ -28,14 +28,17 @@ def test_four_workers(project: Project) -> None:
     project.folder.joinpath("other").mkdir()
     project.ini("addopts = --import-mode=importlib")
     project.write(**{"test_a": MANY, "other/test_a": MANY})
-    told = project.update(*WORKERS, apart=True)
-    assert "36 snapshots generated.\n12 passed" == summary(told)
+    shown_text = project.update(*WORKERS, apart=True)
+    assert "36 snapshots generated.\n12 passed" == summary(shown_text)
     assert 36 == len(project.files())
     fewer = MANY.replace("range(6)", "range(5)")
     project.write(**{"test_a": FAILS_AT_ZERO, "other/test_a": fewer})
-    told = project.run(*WORKERS, apart=True)
-    assert "30 snapshots passed. 3 snapshots unused." in told
-    assert "Unused test_many[5].prompt (other/__snapshots__/test_a/test_many[5].prompt.txt)" in told
+    shown_text = project.run(*WORKERS, apart=True)
+    assert "30 snapshots passed. 3 snapshots unused." in shown_text
+    assert (
+        "Unused test_many[5].prompt (other/__snapshots__/test_a/test_many[5].prompt.txt)"
+        in shown_text
+    )
     assert "3 unused snapshots deleted." in project.update(*WORKERS, apart=True)
     assert 33 == len(project.files())
 
@@ -60,24 +63,24 @@ class Elsewhere:
     def install(self, folder: Path, *installed: str) -> None:
         """Install packages into a folder, or skip the test where the registry does not answer."""
         pip = (sys.executable, "-m", "pip", "install", "--quiet", "--target", folder)
-        done = subprocess.run((*pip, *installed), capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"pip install {' '.join(installed)} failed: {done.stderr[-300:]}")
+        process = subprocess.run((*pip, *installed), capture_output=True, text=True, check=False)
+        if process.returncode:
+            pytest.skip(f"pip install {' '.join(installed)} failed: {process.stderr[-300:]}")
 
     def pytest(self, *arguments: str | Path, cwd: Path) -> str:
         """Return what a run of pytest tells there."""
         command = (self.python, "-m", "pytest", "-q", *arguments)
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
-        return done.stdout + done.stderr
+        process = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+        return process.stdout + process.stderr
 
 
 def test_the_oldest_release_of_syrupy(tmp_path: Path) -> None:
     """All that is claimed of snapshots holds with the oldest syrupy; the newest is installed."""
     elsewhere = Elsewhere(tmp_path, "syrupy", "--no-deps", "syrupy==7.0.0")
     files = ("tests/testing/test_prompt_snapshot.py", "tests/testing/test_snapshot_files.py")
-    told = elsewhere.pytest(*files, "--hypothesis-profile=fast", cwd=ROOT)
-    assert [] == [line for line in told.split("\n") if line.startswith(("FAILED", "ERROR"))]
-    assert " passed in " in told
+    shown_text = elsewhere.pytest(*files, "--hypothesis-profile=fast", cwd=ROOT)
+    assert [] == [line for line in shown_text.split("\n") if line.startswith(("FAILED", "ERROR"))]
+    assert " passed in " in shown_text
 
 
 def test_pytest_insta_has_a_fixture_of_its_own(tmp_path: Path, project: Project) -> None:
@@ -90,9 +93,9 @@ def test_pytest_insta_has_a_fixture_of_its_own(tmp_path: Path, project: Project)
     written = elsewhere.pytest("--snapshot-update", "--insta", "update", cwd=project.folder)
     assert "1 snapshot generated." in written
     assert [*project.files()] == ["__snapshots__/test_a/test_a.prompt.txt"]
-    told = elsewhere.pytest("-W", "error", cwd=project.folder)
+    shown_text = elsewhere.pytest("-W", "error", cwd=project.folder)
     assert ("1 snapshot passed.", "2 passed") == tuple(
-        it for it in ("1 snapshot passed.", "2 passed") if it in told
+        it for it in ("1 snapshot passed.", "2 passed") if it in shown_text
     )
 
 
@@ -115,8 +118,10 @@ def test_a_run_without_the_fixture_loads_nothing(project: Project) -> None:
         "    assert ['foundation', 'foundation.lazy_names', 'promptdsl', 'testing', "
         "'testing.plugin'] == sorted(it.removeprefix('promptdsl.') for it in names)\n"
     )
-    told = project.pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-p", "no:anyio")
-    assert ["1 passed"] == [line[:8] for line in told.outlines if "passed" in line]
+    shown_text = project.pytester.runpytest_subprocess(
+        "-q", "-p", "no:cacheprovider", "-p", "no:anyio"
+    )
+    assert ["1 passed"] == [line[:8] for line in shown_text.outlines if "passed" in line]
 
 
 HYPOTHESIS = """

@@ -83,7 +83,7 @@ def test_an_update_refuses_two_prompts_for_a_file(project: Project) -> None:
     expected = """\
 E           AssertionError: __snapshots__/test_a/test_loop[it].prompt.txt is already the file of \
 another prompt, from this test
-E             give each prompt a name of its own: prompt_snapshot(..., name=...); in each(), the \
+E             give each prompt its own name: prompt_snapshot(..., name=...); in each(), the \
 name of its inputs"""
     assert expected == project.errors_in(project.update())
     assert expected == project.error()
@@ -104,8 +104,10 @@ def test_one_file(prompt_snapshot):
 def test_names_that_differ_in_case(project: Project) -> None:
     """Each has its files, of payloads too; two that are one file on some systems are an error."""
     project.write(test_a=NAMED)
-    told = project.errors_in(project.update())
-    assert "test_one_file[a-559aead0].prompt.txt is already the file of another prompt" in told
+    shown_text = project.errors_in(project.update())
+    assert (
+        "test_one_file[a-559aead0].prompt.txt is already the file of another prompt" in shown_text
+    )
     assert [
         "test_one_file[A-559aead0].prompt.txt",
         "test_two_files[A-559aead0].openai.payload.json",
@@ -126,7 +128,7 @@ def test_a_name_may_be_given_to_the_same_prompt_twice(project: Project) -> None:
 
 @pytest.mark.slow
 def test_lines_that_git_ends_with_crlf(project: Project) -> None:
-    """A file with the line ends of Windows is the same, and an update leaves it as it is."""
+    """A file with the line ends of Windows is equal, and an update does not change it."""
     project.write(test_a=ONE)
     project.update()
     path = project.folder / PATH
@@ -145,14 +147,14 @@ def test_lines_that_git_ends_with_crlf(project: Project) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read(project: Project, content: bytes, problem: str) -> None:
-    """A damaged file fails with its line; an update writes it anew."""
+    """A damaged file fails with its line; an update replaces it."""
     project.write(test_a=ONE)
     project.update()
     path = project.folder / PATH
     path.write_bytes(content)
-    told = project.error()
-    assert f"the prompt differs from {PATH}" in told
-    assert problem in told
+    shown_text = project.error()
+    assert f"the prompt differs from {PATH}" in shown_text
+    assert problem in shown_text
     assert content == path.read_bytes()
     assert "1 snapshot updated.\n1 passed" == summary(project.update())
 
@@ -166,9 +168,9 @@ def test_a_file_of_a_newer_version(project: Project, option: str) -> None:
     path = project.folder / PATH
     newer = path.read_bytes().replace(b"snapshot: 1", b"snapshot: 2")
     path.write_bytes(newer)
-    told = project.error(option)
-    assert f"{PATH} was written by a newer promptdsl, and would be lost" in told
-    assert "install that version, or delete the file" in told
+    shown_text = project.error(option)
+    assert f"{PATH} was written by a newer promptdsl, and would be lost" in shown_text
+    assert "install that version, or delete the file" in shown_text
     assert newer == path.read_bytes()
 
 
@@ -230,7 +232,7 @@ def test_wherever_a_prompt_is_compared(project: Project) -> None:
 
 @pytest.mark.slow
 def test_an_equals_sign_raises(project: Project) -> None:
-    """A comparison that fails raises the whole text, and ``!=`` is an error."""
+    """A comparison that fails raises the complete text, and ``!=`` is an error."""
     project.write(
         test_a="""
 def test_equal(prompt_snapshot):

@@ -44,13 +44,13 @@ def test_a_folder_that_cannot_be_written(project: Project) -> None:
     """An update names the file that cannot be written."""
     project.write(test_a=ONE)
     project.folder.joinpath("__snapshots__").write_text("a file")
-    told = project.error("--snapshot-update").replace(f"{project.folder}/", "")
+    shown_text = project.error("--snapshot-update").replace(f"{project.folder}/", "")
     assert (
         """\
 E       PromptError: test_a.py:5: __snapshots__/test_a/test_one.prompt.txt cannot be read or \
 written: Not a directory
 E         check it and its folder"""
-        == told
+        == shown_text
     )
 
 
@@ -74,8 +74,8 @@ def test_an_update_of_the_tests_that_failed(project: Project) -> None:
     project.update()
     project.write(test_a=TWO.replace('"two"', '"2"'))
     project.pytester.runpytest_inprocess("-q")
-    told = project.pytester.runpytest_inprocess("-q", "--lf", "--snapshot-update").outlines
-    assert ["1 snapshot updated."] == [line for line in told if "snapshot updated" in line]
+    shown_text = project.pytester.runpytest_inprocess("-q", "--lf", "--snapshot-update").outlines
+    assert ["1 snapshot updated."] == [line for line in shown_text if "snapshot updated" in line]
     assert [*BOTH, "__snapshots__/test_b/test_one.prompt.txt"] == [*project.files()]
 
 
@@ -86,8 +86,8 @@ def test_a_folder_with_another_name(project: Project) -> None:
     project.update(option)
     assert project.folder.joinpath("stored", "test_a", "test_two.prompt.txt").exists()
     project.write(test_a=ONE)
-    told = project.run(option)
-    assert "Unused test_two.prompt (stored/test_a/test_two.prompt.txt)" in told
+    shown_text = project.run(option)
+    assert "Unused test_two.prompt (stored/test_a/test_two.prompt.txt)" in shown_text
     assert {} == project.files()
 
 
@@ -119,14 +119,12 @@ def test_a_test_that_is_run_once_more(project: Project) -> None:
     "option", ["--snapshot-update-new-only", pytest.param("-v", marks=pytest.mark.slow)]
 )
 def test_a_damaged_file_is_kept(project: Project, option: str) -> None:
-    """Only an update writes a damaged file anew, not one of missing snapshots alone."""
+    """Only a full update replaces a damaged file, not an update of missing snapshots."""
     project.write(test_a=TWO)
     project.update()
     path = project.folder / BOTH[0]
     path.write_text("<<<<<<< HEAD\n")
-    assert "It has the marks of a merge conflict: resolve it, or write it again." in project.error(
-        option
-    )
+    assert "It has a merge conflict: resolve it, or write the file again." in project.error(option)
     assert "<<<<<<< HEAD\n" == path.read_text()
     assert "1 snapshot passed. 1 snapshot updated.\n2 passed" == summary(project.update())
 
@@ -218,14 +216,14 @@ def test_in_a_fixture(compare, prompt_snapshot): compare("one")
 def test_a_fixture_that_is_not_called(project: Project) -> None:
     """A test that passes and has the fixture as an argument fails if nothing is compared."""
     project.write(test_a=UNCALLED)
-    told = project.update()
+    shown_text = project.update()
     advice = (
         "the test takes prompt_snapshot, but does not call it\n"
         "  write prompt_snapshot(prompt), or remove the argument"
     )
     failures = [f"test_a.py:{line}: {advice}" for line in (4, 5)]
-    assert failures == re.findall(r"^test_a.py:.*\n.*", told, re.MULTILINE)
-    assert "2 failed, 2 passed, 1 skipped, 1 xpassed" in told
+    assert failures == re.findall(r"^test_a.py:.*\n.*", shown_text, re.MULTILINE)
+    assert "2 failed, 2 passed, 1 skipped, 1 xpassed" in shown_text
 
 
 @pytest.mark.slow

@@ -52,9 +52,9 @@ class _Overwrites(MemoryStore):
     """Takes the last writer's entry."""
 
     def append(self, key: str, entries: Entries) -> None:
-        kept = self.lines.setdefault(key, [])
+        stored = self.lines.setdefault(key, [])
         for entry in entries:
-            kept[entry.number - 1 :] = [entry.to_line(), *kept[entry.number :]]
+            stored[entry.number - 1 :] = [entry.to_line(), *stored[entry.number :]]
 
 
 class _WritesHalf(MemoryStore):
@@ -120,7 +120,7 @@ class _DropsUnknown(MemoryStore):
 
 
 class _LosesFloats(MemoryStore):
-    """Keeps numbers as whole ones where it can, as some databases do."""
+    """Stores floats as integers if it can, as some databases do."""
 
     def append(self, key: str, entries: Entries) -> None:
         def whole(text: str) -> float | int:
@@ -255,7 +255,7 @@ BROKEN: dict[type, str] = {
     _FoldsCase: "Keep similar keys apart, and treat no character of a key as",
     _IgnoresAfter: "Return only entries with a number above after=.",
     _CountsFromOne: "Keep the number of each entry, also after a gap, which may",
-    _DropsUnknown: "Return an entry of a type that this version does not know",
+    _DropsUnknown: "Return an entry of an unknown type",
     _LosesFloats: "Return entries unchanged, to the byte: numbers,",
     _SplitsLines: "Return entries unchanged, to the byte: numbers,",
     _HasNoLock: "Lose no entry, and store none twice, if threads or tasks",
@@ -289,8 +289,8 @@ def test_the_text_of_a_failure() -> None:
     error = raised(AssertionError, lambda: check_store(lambda: store, entries=20, processes=False))
     assert str(error) == (
         "the store breaks 1 of 25 claims. It has to\n"
-        "  Return an entry of a type that this version does not know unchanged, to the byte.\n"
-        "    of the entries [1] there are []"
+        "  Return an entry of an unknown type unchanged, to the byte.\n"
+        "    the store has the entries [] instead of [1]"
     )
     error = raised(
         AssertionError, lambda: check_store(_FailsForUnknown, entries=20, processes=False)
@@ -312,7 +312,7 @@ def test_a_store_in_the_place_of_a_function() -> None:
 
 @pytest.mark.parametrize("store", STORES)
 def test_all_that_is_told_of_a_store(store: type) -> None:
-    """A store breaks the claims that its mistake is about, and no others; each is told."""
+    """A store breaks exactly the claims about its mistake, and the failure lists each."""
     assert EXPECTED[store.__name__[1:]].rstrip() == told_of(store).rstrip()
 
 
@@ -330,7 +330,7 @@ def told_by(claim: Callable[[], None]) -> str:
     return ""
 
 
-LOST = "of the entries {} there are {}"
+LOST = "the store has the entries {1} instead of {0}"
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ LOST = "of the entries {} there are {}"
 def test_other_entries(
     wanted: list[TranscriptEntry], found: list[TranscriptEntry], told: str
 ) -> None:
-    """The first entry that is another one is told, or the numbers that there are."""
+    """The failure has the first different entry, or the numbers of the entries."""
     assert told == told_by(lambda: same_entries(wanted, found))
 
 

@@ -69,7 +69,7 @@ ELSEWHERE = {
     "ComparedPrompt.payload(provider)",
     "from_pydantic_ai(provider)",
     "Transcript.replace(provider)",
-    "CalmPrompt.__init__(target)",
+    "HarmlessPrompt.__init__(target)",
     "_is_harmless(target)",
     "_read(named)",
     "_rendered(target)",

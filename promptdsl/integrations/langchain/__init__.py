@@ -1,7 +1,8 @@
 """LangChain: convert ``langchain_core.messages``, both ways.
 
 Contents are LangChain's standard content blocks. A developer message is a ``SystemMessage`` with
-``__openai_role__``, the key that LangChain itself uses for this role.
+``__openai_role__``, which is LangChain's own key for this role. ``write.py`` writes messages, and
+``read.py`` reads them; ``details.py`` has what both need.
 """
 
 from collections.abc import Iterable
@@ -45,10 +46,10 @@ def from_langchain(messages: "Iterable[BaseMessage]") -> Converted[tuple[Message
     >>> from_langchain([HumanMessage("Hi.")]).messages[0].text
     'Hi.'
 
-    A system message after a message of another role becomes a developer message, which keeps its
-    role for LangChain. Losses are in ``losses``. Raises :class:`DataError` for a message of another
-    class, or with data that is not JSON, and :class:`PromptError` if ``langchain-core`` is not
-    installed.
+    A system message that follows a message of another role becomes a developer message;
+    ``to_langchain`` writes it as a system message again. Raises :class:`DataError` for a message of
+    another class, or with data that is not JSON, and :class:`PromptError` if ``langchain-core`` is
+    not installed.
     """
     require("langchain_core.messages", "langchain")
     from promptdsl.integrations.langchain.read import read

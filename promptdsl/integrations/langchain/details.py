@@ -1,4 +1,4 @@
-"""Reasoning and token counts, both ways."""
+"""LangChain's reasoning and token counts, both ways."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations.shared import RESPONSES, Conversion, further_keys, mapping_of, summaries
 
-# Reasoning, both ways. LangChain has one part for each summary; they have the same id.
+# Reasoning, both ways. LangChain has one part for each summary; these parts have the same id.
 
 ROLE = "__openai_role__"
-"""The key of LangChain's messages with the role of a developer message."""
+"""The key in LangChain's messages for the role of a developer message."""
 
 SIGNATURES = "__gemini_function_call_thought_signatures__"
-"""The key of LangChain's messages with the signatures of Gemini's calls, by call id."""
+"""The key in LangChain's messages for the signatures of Gemini's calls, by call id."""
 
 PROVIDERS = {
     "anthropic": "anthropic",
@@ -25,19 +25,19 @@ PROVIDERS = {
     "gemini": "google_genai",
     "bedrock": "bedrock_converse",
 }
-"""LangChain's name of a provider, by our name."""
+"""LangChain's name of a provider, by promptdsl's name."""
 
 ORIGINS = {
-    **{theirs: ours for ours, theirs in PROVIDERS.items()},
+    **{their_name: our_name for our_name, their_name in PROVIDERS.items()},
     "azure": "openai_responses",
     "azure_openai": "openai_responses",
     "bedrock": "bedrock",
     "google_vertexai": "gemini",
 }
-"""Our name of the provider of reasoning, by LangChain's name."""
+"""promptdsl's name of the provider of reasoning, by LangChain's name."""
 
 NATIVE = ("anthropic", "openai_responses")
-"""The providers whose blocks LangChain keeps unchanged. It has its own format for all others."""
+"""The providers whose blocks LangChain keeps unchanged; all others get LangChain's own format."""
 
 _ITEM_KEYS = ("content", "status")
 """The keys of a reasoning item of OpenAI Responses, other than its id and its summaries."""
@@ -46,7 +46,7 @@ _ITEM_KEYS = ("content", "status")
 def reasoning_parts(
     conversion: Conversion, block: ReasoningBlock, origin: str | None
 ) -> list[dict[str, JsonValue]]:
-    """Return the parts of a reasoning block in a message of the provider ``origin``."""
+    """Return the parts for a reasoning block in a message whose provider is ``origin``."""
     is_redacted = block.origin == origin == "anthropic" and not (block.text or block.signature)
     if is_redacted and block.encrypted is not None:
         data = conversion.clean(block.encrypted, "encrypted")
@@ -55,9 +55,9 @@ def reasoning_parts(
     if further_keys(block, *(("id", *_ITEM_KEYS) if is_item else ())):
         conversion.hint("unsent_key", "further keys of a block")
     id = block.extra.get("id") if is_item else None
-    named = {"id": conversion.clean(id, "an id")} if isinstance(id, str) else {}
+    id_field = {"id": conversion.clean(id, "an id")} if isinstance(id, str) else {}
     texts = [conversion.clean(text, "reasoning") for text in summaries(block) or [block.text]]
-    # The first part also has what the provider has to get back.
+    # The first part also has the data that the provider must get back.
     extras: dict[str, JsonValue] = {}
     if block.signature is not None:
         extras["signature"] = conversion.clean(block.signature, "signature")
@@ -70,7 +70,7 @@ def reasoning_parts(
         if key in block.extra:
             extras[key] = thawed(block.extra[key])
     parts: list[dict[str, JsonValue]] = [
-        {"type": "reasoning", "reasoning": text, **named} for text in texts
+        {"type": "reasoning", "reasoning": text, **id_field} for text in texts
     ]
     if extras:
         parts[0]["extras"] = extras
@@ -78,7 +78,7 @@ def reasoning_parts(
 
 
 def read_reasoning(part: JsonObject, origin: str | None) -> Block:
-    """Return the reasoning of a part of LangChain, or of an item of OpenAI Responses."""
+    """Return the block of a reasoning part of LangChain, or of an item of OpenAI Responses."""
     if "summary" in part:
         item = {key: value for key, value in part.items() if key != "index"}
         return read_payload({"input": [item]}, RESPONSES).messages[0].content[0]
@@ -88,7 +88,7 @@ def read_reasoning(part: JsonObject, origin: str | None) -> Block:
     if isinstance(encrypted, bytes):
         encrypted = b64encode(encrypted).decode("ascii")
     part_origin = extras.get("origin", RESPONSES if "encrypted_content" in extras else origin)
-    kept = ("id", *_ITEM_KEYS) if part_origin == RESPONSES else ()
+    item_keys = ("id", *_ITEM_KEYS) if part_origin == RESPONSES else ()
     return block_from_dict(
         {
             "type": "reasoning",
@@ -96,7 +96,7 @@ def read_reasoning(part: JsonObject, origin: str | None) -> Block:
             "signature": extras.get("signature"),
             "encrypted": encrypted,
             "origin": part_origin,
-            **{key: extras[key] for key in kept if extras.get(key) is not None},
+            **{key: extras[key] for key in item_keys if extras.get(key) is not None},
         }
     )
 
@@ -109,31 +109,31 @@ _NAMES = {
     "cache_write": "input_token_details.cache_creation",
     "reasoning": "output_token_details.reasoning",
 }
-"""The location of a count in LangChain's usage, by our name."""
+"""The location of a count in LangChain's usage, by promptdsl's name."""
 
 _OUR_NAMES = {
     **{location: name for name, location in _NAMES.items()},
-    # LangChain's Anthropic has these counts, and then 0 for their sum.
+    # If LangChain's Anthropic has these counts, it has 0 for their sum.
     "input_token_details.ephemeral_5m_input_tokens": "cache_write",
     "input_token_details.ephemeral_1h_input_tokens": "cache_write",
 }
 
 
 def written_usage(conversion: Conversion, message: Message) -> UsageMetadata | None:
-    """Return the token counts of a message. A count that LangChain does not have is a hint."""
+    """Return LangChain's token counts; a count that LangChain does not have becomes a hint."""
     counts = conversion.renamed_counts(message.token_usage or {}, _NAMES)
     usage: dict[str, object] = {"input_tokens": 0, "output_tokens": 0}
     for location, count in counts.items():
-        key, _, part = location.partition(".")
-        usage[key] = {**mapping_of(usage.get(key)), part: count} if part else count
+        key, _, detail = location.partition(".")
+        usage[key] = {**mapping_of(usage.get(key)), detail: count} if detail else count
     usage.setdefault("total_tokens", sum(counts.get(key, 0) for key in [*usage][:2]))
     return cast("UsageMetadata", usage) if counts else None
 
 
 def read_usage(conversion: Conversion, usage: object) -> Mapping[str, int] | None:
-    """Return the token counts of a message. A count that promptdsl does not have is a hint."""
+    """Return promptdsl's token counts; a count that promptdsl does not have becomes a hint."""
     flat: dict[str, object] = {}
     for key, value in mapping_of(usage).items():
-        parts = {f"{key}.{part}": count for part, count in mapping_of(value).items()}
-        flat |= parts if isinstance(value, Mapping) else {key: value}
+        details = {f"{key}.{detail}": count for detail, count in mapping_of(value).items()}
+        flat |= details if isinstance(value, Mapping) else {key: value}
     return conversion.renamed_counts(flat, _OUR_NAMES) or None

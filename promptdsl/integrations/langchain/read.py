@@ -1,4 +1,4 @@
-"""Reading LangChain's messages, also with content parts of providers that LangChain reads.
+"""Reads LangChain's messages, also those with content parts in the formats of providers.
 
 Read ``_read_message`` first.
 """
@@ -57,13 +57,13 @@ _LANGCHAIN_ONLY = ("server_tool_call", "server_tool_call_chunk", "server_tool_re
 
 
 class LangChainReader(Conversion):
-    """A conversion from LangChain; ``current`` is the message that is read."""
+    """A conversion from LangChain; ``current`` is the message that is read now."""
 
     current: lc.BaseMessage
 
     @property
     def origin(self) -> str | None:
-        """Our name of the provider of the current message."""
+        """The provider of the current message, by promptdsl's name if there is one."""
         provider: str | None = self.current.response_metadata.get("model_provider")
         return ORIGINS.get(provider or "", provider)
 
@@ -91,8 +91,8 @@ def _read_message(reader: LangChainReader, source: object, before: Sequence[Mess
     if isinstance(source, lc.ToolMessage):
         if source.artifact is not None:
             reader.hint("unsent_key", "the artifact of a result")
-        failed = source.status == "error"
-        result = ToolResultBlock(source.tool_call_id, content, source.name, is_error=failed)
+        is_error = source.status == "error"
+        result = ToolResultBlock(source.tool_call_id, content, source.name, is_error=is_error)
         return Message("tool", (result,), kind="recorded")
     if isinstance(source, lc.HumanMessage):
         return Message("user", content, kind="recorded", name=source.name)
@@ -104,7 +104,7 @@ def _read_message(reader: LangChainReader, source: object, before: Sequence[Mess
 def _read_reply(reader: LangChainReader, reply: lc.AIMessage) -> Message:
     blocks = list(_read_content(reader, reply.content))
     kwargs: Mapping[str, object] = reply.additional_kwargs
-    # Older messages have reasoning outside the content: an item of OpenAI Responses, or a text.
+    # Older messages have reasoning outside of the content: an item of OpenAI Responses, or a text.
     if not any(isinstance(block, ReasoningBlock) for block in blocks):
         item, text = mapping_of(kwargs.get("reasoning")), kwargs.get("reasoning_content")
         if "summary" in item:
@@ -122,13 +122,13 @@ def _read_reply(reader: LangChainReader, reply: lc.AIMessage) -> Message:
     if refusal:
         blocks.append(TextBlock(str(refusal), extra={"refusal": True}))
     signatures = mapping_of(kwargs.get(SIGNATURES))
-    for number, call in enumerate((*reply.tool_calls, *reply.invalid_tool_calls)):
+    for index, call in enumerate((*reply.tool_calls, *reply.invalid_tool_calls)):
         if call.get("error"):
             reader.hint("unsent_key", "the error of a call")
         signature = signatures.get(call["id"] or "")
         signed = {} if signature is None else {SIGNATURE: signature}
         arguments = "" if call["args"] is None else call["args"]
-        use = {"type": "tool_use", "id": call["id"] or f"call_{number}", "input": arguments}
+        use = {"type": "tool_use", "id": call["id"] or f"call_{index}", "input": arguments}
         blocks.append(block_from_dict({**use, "name": call["name"] or "", **signed}))
     reasons = map(reply.response_metadata.get, ("finish_reason", "stop_reason", "stopReason"))
     return Message(
@@ -143,7 +143,7 @@ def _read_reply(reader: LangChainReader, reply: lc.AIMessage) -> Message:
 
 
 def _read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]:
-    """Return the blocks of a content, without the calls of a model: the message repeats them."""
+    """Return the blocks of a content without the calls of a model, which the message also has."""
     parts = [content] if isinstance(content, str) else list_of(content)
     blocks = (block for part in parts for block in _part_blocks(reader, part))
     return joined_reasoning(
@@ -188,7 +188,7 @@ def _read_result(reader: LangChainReader, part: JsonObject) -> ToolResultBlock:
 
 
 def _standard_blocks(reader: LangChainReader, original: JsonObject) -> Iterator[Block]:
-    """Yield the blocks of a part that LangChain reads as standard content blocks."""
+    """Yield the blocks of a part; LangChain converts the part to standard content blocks."""
     for part in _standard_parts(reader, original):
         kind, text = part.get("type"), part.get("text")
         extras = {**part, **mapping_of(part.get("extras"))}
@@ -209,7 +209,7 @@ def _standard_blocks(reader: LangChainReader, original: JsonObject) -> Iterator[
         elif isinstance(kind, str) and kind in _FILES and source:
             media_type = part.get("mime_type", "text/plain" if kind == "text-plain" else None)
             title = extras.get("filename") if extras.get("title") is None else extras["title"]
-            kept = ("context", "citations") if _FILES[kind] == "document" else ()
+            kept_keys = ("context", "citations") if _FILES[kind] == "document" else ()
             yield media_block(
                 _FILES[kind],
                 media_type,
@@ -217,14 +217,14 @@ def _standard_blocks(reader: LangChainReader, original: JsonObject) -> Iterator[
                 title=title,
                 detail=extras.get("detail"),
                 cache=reader.read_cache(cache_control),
-                **{key: extras[key] for key in kept if extras.get(key)},
+                **{key: extras[key] for key in kept_keys if extras.get(key)},
             )
         else:
             yield from _unknown_blocks(reader, original)
 
 
 def _standard_parts(reader: LangChainReader, part: JsonObject) -> Sequence[JsonObject]:
-    """Return the standard content blocks for a part; LangChain itself converts most of them."""
+    """Return the standard content blocks for a part; LangChain converts most parts itself."""
     if part.get("type") == "reasoning":
         return [part]
     if part.get("type") == "media":
@@ -248,7 +248,7 @@ def _standard_parts(reader: LangChainReader, part: JsonObject) -> Sequence[JsonO
 
 
 def _source_of(part: JsonObject) -> JsonObject:
-    """Return the source of a part as a dictionary, empty for a part without one."""
+    """Return the source of a part as a dictionary; it is empty for a part without a source."""
     data: object = part.get("base64")
     if data is not None:
         text = b64encode(data).decode("ascii") if isinstance(data, bytes) else data
@@ -260,7 +260,7 @@ def _source_of(part: JsonObject) -> JsonObject:
 
 
 def _unknown_blocks(reader: LangChainReader, part: JsonObject) -> Iterator[Block]:
-    """Yield a part unchanged if a provider sent it; a part that only LangChain has is lost."""
+    """Yield a part unchanged if it has the format of a provider; record a loss for other parts."""
     data = {key: value for key, value in part.items() if key != "index"}
     if reader.origin in NATIVE and data.get("type") not in _LANGCHAIN_ONLY:
         yield UnknownBlock(data, reader.origin)

@@ -1,4 +1,7 @@
-"""Writing messages as LangChain's messages, with its standard content blocks."""
+"""Writes messages as LangChain's messages, with LangChain's standard content blocks.
+
+Read ``write`` and ``_langchain_messages`` first.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -53,7 +56,7 @@ def write(rendered: Rendered, *, strict: bool) -> Converted[tuple[lc.BaseMessage
 
 
 def _langchain_messages(conversion: Conversion, message: Message) -> Iterator[lc.BaseMessage]:
-    """Yield LangChain's messages for a message: one for each result, then one for the rest."""
+    """Yield LangChain's messages for a message: one for each result, then one for all else."""
     role = message.role
     blocks: list[Block] = []
     for block in message.content:
@@ -102,7 +105,7 @@ def _ai_message(
     origin = _origin_of(blocks)
     uses = [block for block in blocks if isinstance(block, ToolUseBlock)]
     calls: list[lc.ToolCall] = []
-    invalid: list[lc.InvalidToolCall] = []
+    invalid_calls: list[lc.InvalidToolCall] = []
     for use in uses:
         conversion.lose_hints(use, SIGNATURE)
         name, id = conversion.clean(use.name, "a tool's name"), conversion.clean_id(use.id)
@@ -114,13 +117,13 @@ def _ai_message(
         if args is not None:
             calls.append({"type": "tool_call", "name": name, "args": args, "id": id})
         else:
-            invalid.append(
+            invalid_calls.append(
                 lc.InvalidToolCall(
                     type="invalid_tool_call", name=name, args=arguments, id=id, error=None
                 )
             )
-    rest = [block for block in blocks if not isinstance(block, ToolUseBlock)]
-    content = _content_of(conversion, rest, origin)
+    other_blocks = [block for block in blocks if not isinstance(block, ToolUseBlock)]
+    content = _content_of(conversion, other_blocks, origin)
     # Refusals and the signatures of calls are not in the content.
     kwargs: dict[str, object] = {}
     signatures = {
@@ -130,7 +133,9 @@ def _ai_message(
     }
     if signatures:
         kwargs[SIGNATURES] = signatures
-    texts = [block.text for block in rest if isinstance(block, TextBlock) and _is_refusal(block)]
+    texts = [
+        block.text for block in other_blocks if isinstance(block, TextBlock) and _is_refusal(block)
+    ]
     if refusal := "\n\n".join(filter(None, texts)):
         kwargs["refusal"] = conversion.clean(refusal, "a refusal")
     if not (content or uses or kwargs):
@@ -140,9 +145,9 @@ def _ai_message(
         if (reason := getattr(message, key)) is not None:
             metadata[key] = reason
     if origin is not None and not isinstance(content, str):
-        # LangChain reads a provider's own blocks only in this format, which also has the calls.
+        # LangChain reads the blocks of a provider only in this format, which also has the calls.
         metadata["output_version"] = "v1"
-        content = [*content, *(dict(mapping_of(call)) for call in (*calls, *invalid))]
+        content = [*content, *(dict(mapping_of(call)) for call in (*calls, *invalid_calls))]
     yield lc.AIMessage(
         content,
         name=conversion.clean_optional(message.name),
@@ -150,7 +155,7 @@ def _ai_message(
         response_metadata=metadata,
         usage_metadata=written_usage(conversion, message),
         tool_calls=calls,
-        invalid_tool_calls=invalid,
+        invalid_tool_calls=invalid_calls,
     )
 
 
@@ -161,8 +166,8 @@ def _metadata(origin: str | None) -> dict[str, str]:
 def _origin_of(blocks: Iterable[Block]) -> str | None:
     """Return the provider of blocks, if LangChain has a name for it.
 
-    Of several providers it is the first in ``PROVIDERS``, because blocks come back in another
-    order.
+    Of several providers, it is the first in ``PROVIDERS``, whatever the order of the blocks: blocks
+    may come back in another order.
     """
     origins = set[str | None]()
     for block in blocks:
@@ -180,7 +185,7 @@ def _is_refusal(block: TextBlock) -> bool:
 
 
 def _content_of(conversion: Conversion, blocks: Sequence[Block], origin: str | None) -> _Content:
-    """Return the content of a message of the provider ``origin``: a text, or content blocks."""
+    """Return the content of a message whose provider is ``origin``: a text, or content blocks."""
     parts: list[dict[str, JsonValue]] = []
     for block in blocks:
         match block:

@@ -1,7 +1,8 @@
 """Pydantic AI: convert ``ModelMessage``, both ways.
 
-Requests and responses alternate there: all messages between two responses are parts of one request.
-A developer message is a system prompt whose ``metadata`` has the role.
+In Pydantic AI, requests and responses alternate: all messages between two responses are parts of
+one request. A developer message is a system prompt whose ``metadata`` has the role. ``write.py``
+writes messages, and ``read.py`` reads them; ``details.py`` has what both need.
 """
 
 from collections.abc import Iterable
@@ -48,18 +49,19 @@ def from_pydantic_ai(
     >>> from_pydantic_ai([ModelRequest([UserPromptPart("Hi.")])]).messages[0].text
     'Hi.'
 
-    A system prompt after a message of another role becomes a developer message, which keeps its
-    role for Pydantic AI. Only the last ``instructions`` of all requests count for Pydantic AI. They
-    come after the leading system prompts; with ``provider="openai_responses"`` they come before
-    these, because Pydantic AI sends them so. A response without parts is a message, too.
+    A system prompt that follows a message of another role becomes a developer message;
+    ``to_pydantic_ai`` writes it as a system prompt again. Pydantic AI uses only the last
+    ``instructions`` of all requests. They come after the leading system prompts. With
+    ``provider="openai_responses"`` they come before these, because Pydantic AI sends them so. A
+    response without parts becomes a message, too.
 
-    Losses are in ``losses``. Raises :class:`DataError` for anything but requests and responses, and
-    for data that is not JSON, :class:`TargetError` for an unknown provider, and
-    :class:`PromptError` if ``pydantic-ai-slim`` is not installed.
+    Raises :class:`DataError` for anything but requests and responses, and for data that is not
+    JSON, :class:`TargetError` for an unknown provider, and :class:`PromptError` if
+    ``pydantic-ai-slim`` is not installed.
     """
     require("pydantic_ai.messages", "pydantic-ai")
     from promptdsl.integrations.pydantic_ai.read import read
 
     if provider is not None:
-        render(Prompt(), provider=provider)  # raises for an unknown one
+        render(Prompt(), provider=provider)  # raises for an unknown provider
     return read(messages, provider)

@@ -1,4 +1,4 @@
-"""Token counts, finish reasons and attachments, both ways."""
+"""Pydantic AI's token counts, finish reasons and attachments, both ways."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
@@ -25,20 +25,20 @@ _COUNTS = {
     **{"cache_read": "cache_read_tokens", "cache_write": "cache_write_tokens"},
     "reasoning": "output_reasoning_tokens",
 }
-"""Pydantic AI's name of a count, by our name."""
+"""Pydantic AI's name of a count, by promptdsl's name."""
 
 _REASONS: Mapping[str | None, ai.FinishReason] = {
     **{"stop": "stop", "length": "length", "error": "error"},
     **{"tool_use": "tool_call", "filtered": "content_filter"},
 }
-"""Pydantic AI's finish reason, by our reason."""
+"""Pydantic AI's finish reason, by promptdsl's reason."""
 
 _RAW_REASONS = {"refusal": "refused", "refused": "refused", "pause_turn": "paused"}
-"""Our reason, by raw reasons for which Pydantic AI's own reason says less or nothing."""
+"""promptdsl's reason, by raw reasons for which Pydantic AI has a less exact reason or none."""
 
 
 def written_usage(writer: Conversion, message: Message) -> RequestUsage:
-    """Return token counts. A total is a hint if it is not the sum of input and output."""
+    """Return Pydantic AI's token counts; a total other than the sum of both becomes a hint."""
     counts = writer.renamed_counts(message.token_usage or {}, _COUNTS)
     usage, total = RequestUsage(), counts.pop("total_tokens", None)
     for name, count in counts.items():
@@ -49,14 +49,16 @@ def written_usage(writer: Conversion, message: Message) -> RequestUsage:
 
 
 def read_usage(conversion: Conversion, usage: RequestUsage) -> Mapping[str, int] | None:
-    """Return the token counts of a response, ``None`` if it has none."""
-    sides = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-    fields: dict[str, object] = {**sides, "total_tokens": usage.total_tokens}
-    # Older responses have the count of reasoning only in the details.
+    """Return promptdsl's token counts of a response; ``None`` without counts."""
+    counts_in_usage = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    fields: dict[str, object] = {**counts_in_usage, "total_tokens": usage.total_tokens}
+    # Older responses have the tokens of reasoning only in the details.
     if reasoning := usage.details.get("reasoning_tokens"):
         fields["output_reasoning_tokens"] = reasoning
-    fields |= {key: n for key, n in vars(usage).items() if key.endswith("_tokens") and n}
-    names = {theirs: ours for ours, theirs in _COUNTS.items()}
+    fields |= {
+        key: count for key, count in vars(usage).items() if key.endswith("_tokens") and count
+    }
+    names = {their_name: our_name for our_name, their_name in _COUNTS.items()}
     counts = conversion.renamed_counts(fields, names)
     return counts if any(counts.values()) else None
 
@@ -64,26 +66,26 @@ def read_usage(conversion: Conversion, usage: RequestUsage) -> Mapping[str, int]
 def written_reason(
     writer: Conversion, message: Message
 ) -> tuple[ai.FinishReason | None, dict[str, str] | None]:
-    """Return the finish reason of Pydantic AI, and the details for it.
+    """Return the finish reason of Pydantic AI, and its details.
 
-    The details have the raw reason, or our reason if Pydantic AI's says less. A raw reason is a
-    hint if our reason could not be read again next to it.
+    The details have the raw reason, or promptdsl's reason if Pydantic AI's reason is less exact. A
+    raw reason becomes a hint if ``read_reasons`` would not return promptdsl's reason again.
     """
     reason = writer.clean_optional(message.finish_reason, "a finish reason")
     detail = writer.clean_optional(message.raw_finish_reason, "a finish reason")
-    known = reason if reason in _REASONS else None
-    if not reason or _RAW_REASONS.get(detail or "", known) != reason:
+    exact_reason = reason if reason in _REASONS else None
+    if not reason or _RAW_REASONS.get(detail or "", exact_reason) != reason:
         if detail is not None:
             writer.hint("unsent_key", f"the finish reason {detail!r} of the provider")
-        detail = None if known else reason
+        detail = None if exact_reason else reason
     name = "content_filter" if reason == "refused" else _REASONS.get(reason)
     return name, None if detail is None else {"finish_reason": detail}
 
 
 def read_reasons(response: ai.ModelResponse) -> tuple[str | None, str | None]:
-    """Return the finish reason of a response, and the raw reason if it is different.
+    """Return the finish reason of a response, and the raw reason if that is different.
 
-    If Pydantic AI has no reason, the raw reason is used for both.
+    If Pydantic AI has no reason, the raw reason is the reason.
     """
     details = response.provider_details or {}
     raw: object = details.get("finish_reason")
@@ -94,7 +96,9 @@ def read_reasons(response: ai.ModelResponse) -> tuple[str | None, str | None]:
     elif raw and (raw in _RAW_REASONS or response.finish_reason is None):
         reason = _RAW_REASONS.get(raw, raw)
     elif response.finish_reason:
-        reason = {theirs: ours for ours, theirs in _REASONS.items()}[response.finish_reason]
+        reason = {their_name: our_name for our_name, their_name in _REASONS.items()}[
+            response.finish_reason
+        ]
     return reason, None if raw == reason else raw
 
 
@@ -110,19 +114,19 @@ PROVIDERS: Mapping[str, ai.UploadedFileProviderName] = {
     "gemini": "google",
     "bedrock": "bedrock",
 }
-"""Pydantic AI's name of a provider, by our name."""
+"""Pydantic AI's name of a provider, by promptdsl's name."""
 
 ORIGINS = {
     **dict.fromkeys(("openai", "azure"), "openai_responses"),
     **dict.fromkeys(("google", "google-cloud", "google-gla", "google-vertex"), "gemini"),
 }
-"""Our name of the provider of reasoning, by Pydantic AI's name if that is different."""
+"""promptdsl's name of the provider of reasoning, by Pydantic AI's name if the names differ."""
 
 ITEM_DETAILS = ("phase", "namespace")
 """The provider details of a text or a call that Pydantic AI sends back to OpenAI Responses."""
 
 REDACTED = ("redacted_thinking", "redacted_content")
-"""The ids that Pydantic AI gives Claude's encrypted reasoning."""
+"""The ids that Pydantic AI gives to Claude's encrypted reasoning."""
 
 FileUrl: TypeAlias = ai.ImageUrl | ai.AudioUrl | ai.DocumentUrl | ai.VideoUrl
 Media: TypeAlias = FileUrl | ai.BinaryContent | ai.UploadedFile
@@ -141,9 +145,9 @@ _BUCKETS: Mapping[str, ai.UploadedFileProviderName] = {
 
 
 def written_media(conversion: Conversion, block: MediaBlock, provider: str | None) -> Media | None:
-    """Return the content of an attachment, ``None`` if it is lost.
+    """Return Pydantic AI's content for an attachment; ``None`` if the attachment is lost.
 
-    ``provider`` is the one that stores files.
+    ``provider`` is the provider that stores the file of a file id.
     """
     conversion.lose_hints(block, "detail", "cache")
     source = block.source
@@ -174,14 +178,14 @@ def written_media(conversion: Conversion, block: MediaBlock, provider: str | Non
 
 
 def read_media(conversion: Conversion, content: Media) -> Block:
-    """Return the attachment of a content."""
+    """Return the block for an attachment of Pydantic AI."""
     kind: str = content.kind.removesuffix("-url")
     source: dict[str, JsonValue]
     if isinstance(content, ai.BinaryContent):
         media_type: JsonValue = content.media_type
         source = {"data": b64encode(content.data).decode("ascii")}
     else:
-        # The declared media type. Pydantic AI's property guesses one from the address.
+        # Use the declared media type: the property of Pydantic AI guesses it from the address.
         media_type = vars(content).get("_media_type")
         if isinstance(content, ai.UploadedFile):
             source = address_source(content.file_id)

@@ -1,4 +1,4 @@
-"""Reading Pydantic AI's requests and responses.
+"""Reads Pydantic AI's requests and responses.
 
 Read ``read`` first, then ``_read_request`` and ``_read_response``.
 """
@@ -52,18 +52,20 @@ def read(conversation: object, provider: ProviderName | None) -> Converted[tuple
     """Return the messages of a history; see ``from_pydantic_ai``."""
     conversion, messages = Conversion("promptdsl"), list[Message]()
     history = listed(conversation, "Pydantic AI's messages")
-    requests = [item for item in history if isinstance(item, ai.ModelRequest)]
+    requests = [
+        model_message for model_message in history if isinstance(model_message, ai.ModelRequest)
+    ]
     instructions = [request.instructions for request in requests if request.instructions]
     try:
-        for conversion.index, item in enumerate(history):
-            match item:
+        for conversion.index, model_message in enumerate(history):
+            match model_message:
                 case ai.ModelRequest():
-                    _read_request(conversion, item, messages)
+                    _read_request(conversion, model_message, messages)
                 case ai.ModelResponse():
-                    messages.append(_read_response(conversion, item))
+                    messages.append(_read_response(conversion, model_message))
                 case _:
                     fix = "give the messages of result.all_messages()"
-                    name = type(item).__name__
+                    name = type(model_message).__name__
                     raise DataError(f"a {name} is not a ModelRequest or ModelResponse", fix=fix)
     except DataError as error:
         raise conversion.located(error) from None
@@ -77,9 +79,9 @@ def read(conversation: object, provider: ProviderName | None) -> Converted[tuple
 def _read_request(
     conversion: Conversion, request: ai.ModelRequest, messages: list[Message]
 ) -> None:
-    """Append a message for each user prompt.
+    """Append the messages of a request: one for each user prompt.
 
-    Consecutive instructions are one message, and so are consecutive results.
+    Consecutive instructions become one message, and so do consecutive results.
     """
     current = map(_current_part, request.parts)
     for _, run in groupby(enumerate(current), key=_run_key):
@@ -95,7 +97,7 @@ def _read_request(
 
 
 def _current_part(part: ai.ModelRequestPart) -> ai.ModelRequestPart:
-    """Return a part; for a ``RetryPromptPart`` the part that Pydantic AI loads and sends."""
+    """Return a part; for a ``RetryPromptPart``, the part that Pydantic AI sends instead."""
     if part.part_kind != "retry-prompt":
         return part
     stored = ai.ModelMessagesTypeAdapter.dump_python([ai.ModelRequest([part])])
@@ -105,7 +107,7 @@ def _current_part(part: ai.ModelRequestPart) -> ai.ModelRequestPart:
 
 
 def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
-    """Return a key that is equal for the parts of one message."""
+    """Return a key that is equal for consecutive parts of one message."""
     index, part = numbered
     if isinstance(part, ai.SystemPromptPart):
         return "instructions", part.metadata == DEVELOPER
@@ -133,10 +135,10 @@ def _request_blocks(conversion: Conversion, part: ai.ModelRequestPart) -> Sequen
 
 
 def _result_blocks(conversion: Conversion, part: ai.ToolReturnPart) -> Iterator[Block]:
-    """Yield the blocks of a result. A value that is not a text becomes JSON text, with ``JSON``.
+    """Yield the blocks of a result. A value that is not a text becomes JSON, marked by ``JSON``.
 
-    A list without files is one value, as when Pydantic AI sends it to OpenAI and Gemini. That is
-    also true for an empty list, for which Pydantic AI sends an empty text.
+    A list without files is one value: so Pydantic AI sends it to OpenAI and Gemini. An empty list
+    is one value, too, although Pydantic AI sends an empty text for it.
     """
     texts: Sequence[str | Media] = part.content_items(mode="str", wrap_if_error=False)
     values: Sequence[object] = part.content_items(mode="jsonable", wrap_if_error=False)
@@ -168,7 +170,7 @@ def _prompt_blocks(conversion: Conversion, part: ai.UserPromptPart) -> Sequence[
         if not isinstance(last, CacheableBlock):
             conversion.hint("cache_mark", "a cache point", "there is nothing before it")
             continue
-        # If there are several marks after one block, the longest counts.
+        # Of several cache points after one block, that with the longest lifetime is kept.
         if last.cache is not None:
             conversion.hint("cache_mark", "a cache point", "another one follows the same block")
         if "1h" in (last.cache, content.ttl):
@@ -181,29 +183,29 @@ def _prompt_blocks(conversion: Conversion, part: ai.UserPromptPart) -> Sequence[
 def _read_response(conversion: Conversion, response: ai.ModelResponse) -> Message:
     blocks: list[Block] = []
     signature_for_next: str | None = None
-    thought: JsonValue = None
-    for part, after in zip(response.parts, [*response.parts[1:], None], strict=False):
+    reasoning_id: JsonValue = None
+    for part, next_part in zip(response.parts, [*response.parts[1:], None], strict=False):
         received, signature_for_next = signature_for_next, None
         match part:
             case ai.ThinkingPart():
                 _lose_details(conversion, part, "raw_content", SIGNATURE)
                 block = _reasoning_block(part)
-                thought = block.extra.get("id")
-                if _signs_next(part, after):
+                reasoning_id = block.extra.get("id")
+                if _signs_next(part, next_part):
                     signature_for_next = part.signature
                     block = attrs.evolve(block, signature=None)
                 blocks.append(block)
             case ai.TextPart() | ai.ToolCallPart() | ai.FilePart():
-                extra = _item_of(part, thought)
-                known = ITEM_DETAILS if extra else ()
-                _lose_details(conversion, part, SIGNATURE, *known)
+                extra = _item_of(part, reasoning_id)
+                handled_keys = ITEM_DETAILS if extra else ()
+                _lose_details(conversion, part, SIGNATURE, *handled_keys)
                 signature = _signature_in(part) if received is None else received
                 if isinstance(signature, str):
                     extra[SIGNATURE] = signature
                 blocks.append(_reply_block(conversion, part, extra))
             case _:
                 conversion.lose("content", f"a part of kind {part.part_kind!r}")
-    # Pydantic AI has a refusal in the details. There are no parts then.
+    # Pydantic AI has a refusal in the details; then there are no parts.
     refusal: object = (response.provider_details or {}).get("refusal")
     if isinstance(refusal, str) and refusal:
         blocks.append(TextBlock(refusal, extra={"refusal": True}))
@@ -221,16 +223,17 @@ def _read_response(conversion: Conversion, response: ai.ModelResponse) -> Messag
 _ReplyPart: TypeAlias = ai.TextPart | ai.ToolCallPart | ai.FilePart
 
 
-def _item_of(part: _ReplyPart, thought: JsonValue) -> dict[str, JsonValue]:
-    """Return ``ITEM`` with the item of OpenAI Responses for a text or a call, if there is one.
+def _item_of(part: _ReplyPart, reasoning_id: JsonValue) -> dict[str, JsonValue]:
+    """Return ``ITEM`` with the item of OpenAI Responses for a text or a call; else an empty dict.
 
-    The id of the item is sent only together with the reasoning before it, whose id is ``thought``.
+    The id of the item is sent only together with the reasoning before it. ``reasoning_id`` is the
+    id of this reasoning.
     """
     if ORIGINS.get(part.provider_name or "") != RESPONSES or isinstance(part, ai.FilePart):
         return {}
     details = part.provider_details or {}
     details = {key: details.get(key) for key in ITEM_DETAILS}
-    fields = {"id": part.id, **details, "reasoning": thought}
+    fields = {"id": part.id, **details, "reasoning": reasoning_id}
     item = {key: value for key, value in fields.items() if isinstance(value, str)}
     return {ITEM: item} if item.keys() - {"reasoning"} else {}
 
@@ -270,20 +273,22 @@ def _reasoning_block(part: ai.ThinkingPart) -> ReasoningBlock:
 
 
 def _signature_in(part: ai.ModelResponsePart) -> str | None:
-    """Return Gemini's signature in the details of a part."""
+    """Return Gemini's signature in the details of a part; ``None`` without a signature."""
     signature: str | None = (part.provider_details or {}).get(SIGNATURE)
     return signature
 
 
-def _signs_next(part: ai.ThinkingPart, after: ai.ModelResponsePart | None) -> bool:
-    """Return whether the signature of Gemini's reasoning is sent with the part after it."""
+def _signs_next(part: ai.ThinkingPart, next_part: ai.ModelResponsePart | None) -> bool:
+    """Return whether the signature of Gemini's reasoning belongs to the part after it."""
     if ORIGINS.get(part.provider_name or "") != "gemini" or part.signature is None:
         return False
-    if not isinstance(after, ai.TextPart | ai.ToolCallPart):
+    if not isinstance(next_part, ai.TextPart | ai.ToolCallPart):
         return False
-    return _signature_in(part) is None and _signature_in(after) is None
+    return _signature_in(part) is None and _signature_in(next_part) is None
 
 
-def _lose_details(conversion: Conversion, part: ai.ThinkingPart | _ReplyPart, *known: str) -> None:
-    if set(part.provider_details or ()) - {*known}:
+def _lose_details(
+    conversion: Conversion, part: ai.ThinkingPart | _ReplyPart, *handled_keys: str
+) -> None:
+    if set(part.provider_details or ()) - {*handled_keys}:
         conversion.hint("unsent_key", f"provider_details of a part of kind {part.part_kind!r}")

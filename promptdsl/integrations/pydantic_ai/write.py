@@ -1,4 +1,4 @@
-"""Writing messages as Pydantic AI's requests and responses.
+"""Writes messages as Pydantic AI's requests and responses.
 
 Read ``write`` first, then ``_request_parts`` and ``_reply_parts``.
 """
@@ -49,9 +49,9 @@ from promptdsl.integrations.shared import (
 
 _ENCRYPTED = "the encrypted reasoning is sent in its place"
 _TIME = datetime(1970, 1, 1, tzinfo=UTC)
-"""The time of all parts, so that the same prompt always has the same bytes."""
+"""The time of all parts: so the same prompt always gives the same history."""
 
-_SentPart = TypeVar("_SentPart", ai.TextPart, ai.ToolCallPart)
+_ReplyPart = TypeVar("_ReplyPart", ai.TextPart, ai.ToolCallPart)
 _Outcome: TypeAlias = Literal["success", "failed", "denied", "interrupted", "retried"]
 _OUTCOMES: Mapping[tuple[bool, str], _Outcome] = {
     (False, "denied"): "denied",
@@ -59,29 +59,29 @@ _OUTCOMES: Mapping[tuple[bool, str], _Outcome] = {
     (True, "interrupted"): "interrupted",
     (True, "retried"): "retried",
 }
-"""The outcomes other than success and failure, by the error flag and the recorded outcome."""
+"""Outcomes other than success and failure, by the error flag and the recorded outcome."""
 
 
 _LIFETIMES: Mapping[str, Literal["5m", "1h"]] = {"default": "5m", "5m": "5m", "1h": "1h"}
-"""The time to live of a cache point, by that of the cache mark."""
+"""The lifetime of a cache point, by the lifetime of a cache mark."""
 
 
 class PydanticAIWriter(Conversion):
     """A conversion to Pydantic AI.
 
-    ``provider`` is the target of the render. ``called`` has the name of the called tool by call id,
-    ``thoughts`` the ids of the reasoning that is written.
+    ``provider`` is the provider of the render. ``tool_names`` has the name of the tool for each
+    call id. ``reasoning_ids`` are the ids of the reasoning that is already written.
     """
 
     provider: str | None
-    called: dict[str, str]
-    thoughts: set[object]
+    tool_names: dict[str, str]
+    reasoning_ids: set[object]
 
 
 def write(rendered: Rendered, *, strict: bool) -> Converted[tuple[ai.ModelMessage, ...]]:
     """Return a message history and tools; see ``to_pydantic_ai``."""
     writer = PydanticAIWriter.of("Pydantic AI", rendered)
-    writer.provider, writer.called, writer.thoughts = rendered.facts.provider, {}, set()
+    writer.provider, writer.tool_names, writer.reasoning_ids = rendered.facts.provider, {}, set()
     history: list[ai.ModelMessage] = []
     request: list[ai.ModelRequestPart] = []
     for writer.index, writer.message in enumerate(rendered.messages):
@@ -120,7 +120,7 @@ def write(rendered: Rendered, *, strict: bool) -> Converted[tuple[ai.ModelMessag
 
 
 def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelRequestPart]:
-    """Yield the parts of a message that is not the model's. Results come first."""
+    """Yield the parts of a message that the model did not write. Results come first."""
     blocks: list[Block] = []
     for block in message.content:
         if isinstance(block, ToolResultBlock) and message.role in ("tool", "user"):
@@ -149,7 +149,7 @@ def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mo
 
 
 def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[ai.UserContent]:
-    """Yield the contents of a user's blocks, and a cache point after each block with a mark."""
+    """Yield the contents of a user's blocks, and a cache point after a block with a cache mark."""
     for block in blocks:
         content = _content_of(writer, block)
         cache = getattr(block, "cache", None)
@@ -172,24 +172,24 @@ def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
 
 
 def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolReturnPart:
-    item = mapping_of(block.extra.get(ITEM))
-    # Use the recorded outcome, unless the error flag was changed.
-    recorded = block.error_type or item.get("outcome")
+    recorded_item = mapping_of(block.extra.get(ITEM))
+    # Use the recorded outcome, unless somebody changed the error flag.
+    recorded = block.error_type or recorded_item.get("outcome")
     default: _Outcome = "failed" if block.is_error else "success"
     outcome = _OUTCOMES.get((block.is_error, str(recorded)), default)
-    known: list[str] = []
+    handled_fields: list[str] = []
     if outcome == "interrupted":
-        known.append("error_type")
-    if outcome == item.get("outcome"):
-        known.append(ITEM)
-    writer.lose_hints(block, *known)
+        handled_fields.append("error_type")
+    if outcome == recorded_item.get("outcome"):
+        handled_fields.append(ITEM)
+    writer.lose_hints(block, *handled_fields)
     contents = [(inner, _content_of(writer, inner)) for inner in block.content]
     if any(getattr(inner, "cache", None) for inner in block.content):
         reason = "Pydantic AI has no cache points in results"
         writer.hint("cache_mark", "a cache mark", reason, block=block)
     id = writer.clean_id(block.tool_use_id)
     return ai.ToolReturnPart(
-        writer.clean(block.name or writer.called.get(id) or id, "a tool's name"),
+        writer.clean(block.name or writer.tool_names.get(id) or id, "a tool's name"),
         _result_content(writer, contents),
         id,
         outcome=outcome,
@@ -200,19 +200,19 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
 def _result_content(
     writer: PydanticAIWriter, contents: Sequence[tuple[Block, str | Media | None]]
 ) -> object:
-    """Return one text, the value of one JSON text, or a list if there are files."""
-    sent = [(block, content) for block, content in contents if content is not None]
-    texts = [content for _, content in sent if isinstance(content, str)]
-    if len(texts) == len(sent) != 1:
+    """Return the value of a single JSON text, all texts as one, or a list if there are files."""
+    written_contents = [(block, content) for block, content in contents if content is not None]
+    texts = [content for _, content in written_contents if isinstance(content, str)]
+    if len(texts) == len(written_contents) != 1:
         return "\n\n".join(texts)
     values: list[object] = []
-    for block, content in sent:
+    for block, content in written_contents:
         values.append(content)
         if isinstance(block, TextBlock) and block.extra.get(JSON) is True:
             value = read_json(writer.clean_json(block.text, "a text"))
             if value is not ABSENT and not isinstance(value, str):
                 values[-1] = value
-    return values[0] if len(texts) == len(sent) else values
+    return values[0] if len(texts) == len(written_contents) else values
 
 
 def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelResponsePart]:
@@ -225,7 +225,7 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
                     yield part
             case ToolUseBlock():
                 id, tool = writer.clean_id(block.id), writer.clean(block.name, "a tool's name")
-                writer.called[id] = tool
+                writer.tool_names[id] = tool
                 arguments = writer.clean_json(block.arguments)
                 yield _with_origin(writer, block, ai.ToolCallPart(tool, arguments, id))
             case ReasoningBlock() if not _is_followed(block, message.content[index + 1 :]):
@@ -246,26 +246,33 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
 
 
 def _with_origin(
-    writer: PydanticAIWriter, block: TextBlock | ToolUseBlock, part: _SentPart
-) -> _SentPart:
-    """Return a part with the data that its provider gets back; other data is a hint.
+    writer: PydanticAIWriter, block: TextBlock | ToolUseBlock, part: _ReplyPart
+) -> _ReplyPart:
+    """Return a part with the data that its provider gets back; other data becomes a hint.
 
-    The id of an item is sent only together with its reasoning, because the service refuses one
+    The id of an item is written only if its reasoning is written, too: the service refuses one
     without the other.
     """
-    item = mapping_of(block.extra.get(ITEM))
-    known = [SIGNATURE]
-    if item.keys() <= {"id", "status", "reasoning", *ITEM_DETAILS}:
-        known.append(ITEM)
-    writer.lose_hints(block, *known)
+    recorded_item = mapping_of(block.extra.get(ITEM))
+    handled_keys = [SIGNATURE]
+    if recorded_item.keys() <= {"id", "status", "reasoning", *ITEM_DETAILS}:
+        handled_keys.append(ITEM)
+    writer.lose_hints(block, *handled_keys)
     signature = writer.clean_optional(signature_of(block), "a signature")
     if signature is not None:
         part.provider_name, part.provider_details = PROVIDERS["gemini"], {SIGNATURE: signature}
         return part
-    texts = {key: item[key] for key in ("id", *ITEM_DETAILS) if isinstance(item.get(key), str)}
+    texts = {
+        key: recorded_item[key]
+        for key in ("id", *ITEM_DETAILS)
+        if isinstance(recorded_item.get(key), str)
+    }
     details = {key: writer.clean(str(text), f"a {key}") for key, text in texts.items()}
     id = details.pop("id", None)
-    if item.get("reasoning") in (None, *writer.thoughts) and "custom" not in block.extra:
+    if (
+        recorded_item.get("reasoning") in (None, *writer.reasoning_ids)
+        and "custom" not in block.extra
+    ):
         part.id = id
     part.provider_name = "openai" if part.id or details else None
     part.provider_details = details or None
@@ -273,9 +280,10 @@ def _with_origin(
 
 
 def _is_followed(block: ReasoningBlock, after: Sequence[Block]) -> bool:
-    """Return whether reasoning of OpenAI Responses is followed by a call, or a text with an id.
+    """Return whether reasoning of OpenAI Responses comes before a call or a text with an id.
 
-    The service refuses reasoning before a text without an id (mastra-ai/mastra#11103).
+    The service refuses reasoning before a text without an id (mastra-ai/mastra#11103). Reasoning of
+    other providers may come before anything.
     """
     if block.origin != RESPONSES or "id" not in block.extra:
         return True
@@ -288,7 +296,7 @@ def _is_followed(block: ReasoningBlock, after: Sequence[Block]) -> bool:
 
 
 def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
-    """Yield the part of reasoning, or the parts of an item of OpenAI Responses."""
+    """Yield the part of a reasoning block, or the parts of an item of OpenAI Responses."""
     if block.origin == RESPONSES:
         yield from _item_parts(writer, block)
         return
@@ -298,7 +306,7 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
     if block.signature not in (None, signature):
         writer.hint("unsent_reasoning", "the signature of reasoning", _ENCRYPTED, block=block)
     if block.origin == "gemini" and signature is not None:
-        # In the field ``signature``, Pydantic AI would send it with the next part.
+        # From the field ``signature``, Pydantic AI would send it with the next part.
         details = {SIGNATURE: writer.clean(signature, "a signature")}
         yield ai.ThinkingPart(text, provider_name=PROVIDERS["gemini"], provider_details=details)
         return
@@ -314,14 +322,14 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
 
 
 def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
-    """Yield a part for each summary of a reasoning item, all with the same id."""
+    """Yield a part for each summary of a reasoning item; all parts have the same id."""
     if further_keys(block, "id", "content", "status"):
         writer.hint("unsent_key", "further keys of a block", block=block)
     if block.signature is not None:
         writer.hint("unsent_reasoning", "the signature of reasoning", _ENCRYPTED, block=block)
     id = block.extra.get("id")
     id = writer.clean(id, "an id") if isinstance(id, str) else None
-    writer.thoughts.add(id)
+    writer.reasoning_ids.add(id)
     first, *rest = [writer.clean(text, "reasoning") for text in summaries(block) or [block.text]]
     # The texts of the reasoning, which some models show.
     contents = list_of(block.extra.get("content"))

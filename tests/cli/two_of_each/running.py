@@ -1,4 +1,4 @@
-"""Runs commands on the files beside this one, and says all that they print and write."""
+"""Runs commands on the files in this folder, and returns all that they print and write."""
 
 import io
 import json
@@ -61,9 +61,9 @@ def printed(commands: str, run: Callable[..., Done], git: Callable[..., object])
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(_text(words[1]), "utf-8")
         else:
-            done = _OWN[name](*words) if name in _OWN else run(name, *words)
-            out, err = (_anywhere(text, root).split("\n") for text in done[1:])
-            rows.append({"command": command, "code": int(done.code), "out": out, "err": err})
+            command_run = _OWN[name](*words) if name in _OWN else run(name, *words)
+            out, err = (_anywhere(text, root).split("\n") for text in command_run[1:])
+            rows.append({"command": command, "code": int(command_run.code), "out": out, "err": err})
     return rows
 
 
@@ -80,7 +80,7 @@ _NOW = re.compile(r"(?!2026-11-26)\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 def _text(words: str) -> str:
-    """Return the text of a file: a snapshot, that of a model, a payload, or as it stands."""
+    """Return the text of a file: a snapshot, that of a model, a payload, or the written text."""
     if words == "SETTINGS":
         return SETTINGS
     kind, _, said = words.partition(" ")

@@ -37,7 +37,7 @@ def _reply(*parts: Any) -> Any:
 
 
 def _use(content: Any, *beside: Any, id: str = "", args: Any = '{"q": "x"}', **more: Any) -> Any:
-    """Return a question, a call, its result with what stands beside it, and an answer."""
+    """Return a question, a call, its result with other parts of its message, and an answer."""
     id = id or f"c{len(repr(content))}"
     result = ai.ToolReturnPart("find", content, id, **more)
     call = ai.ToolCallPart("find", args, id)

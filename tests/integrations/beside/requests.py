@@ -49,9 +49,11 @@ class _SentError(Exception):
 
 async def both_requests(history: Sent, target: Target) -> tuple[list[Atom], list[Atom]]:
     """Return the atoms of both requests; of a refusal there is one, and no other is compared."""
-    ours, theirs = _own_request(history, target), await _peer_request(history, target)
-    refusals = tuple([atom for atom in side if atom.kind == "refused"] for side in (ours, theirs))
-    return refusals if any(refusals) else (ours, theirs)
+    our_request, theirs = _own_request(history, target), await _peer_request(history, target)
+    refusals = tuple(
+        [atom for atom in side if atom.kind == "refused"] for side in (our_request, theirs)
+    )
+    return refusals if any(refusals) else (our_request, theirs)
 
 
 def _own_request(history: Sent, target: Target) -> list[Atom]:

@@ -55,7 +55,7 @@ SENT = {
 
 @cache
 def table(name: str) -> Any:
-    """Return what stands in a file."""
+    """Return the content of a file."""
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
@@ -72,8 +72,8 @@ def sent(id: str) -> dict[str, Any]:
 
 def _bridged(bridged: Converted[Any]) -> dict[str, Any]:
     tools = {"tools": as_json(bridged.tools)} if bridged.tools else {}
-    told = [*map(loss_line, reported(bridged))]
-    return {"messages": as_json(bridged.messages), **tools, "told": told}
+    shown_text = [*map(loss_line, reported(bridged))]
+    return {"messages": as_json(bridged.messages), **tools, "told": shown_text}
 
 
 def read_litellm(given: Any, origin: str | None) -> dict[str, Any]:
@@ -86,9 +86,9 @@ def read_litellm(given: Any, origin: str | None) -> dict[str, Any]:
 
 
 def _read(bridged: Converted[tuple[Message, ...]]) -> dict[str, Any]:
-    told = [*map(loss_line, reported(bridged))]
+    shown_text = [*map(loss_line, reported(bridged))]
     read = [message_data(message) for message in bridged.messages]
-    return {"read": read, **({"told": told} if told else {})}
+    return {"read": read, **({"told": shown_text} if shown_text else {})}
 
 
 def _again(

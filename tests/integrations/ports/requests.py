@@ -19,7 +19,7 @@ CLAUDE = "claude-opus-4-5"
 
 
 def as_json(data: object) -> Any:
-    """Return data as it is sent; tuples are lists."""
+    """Return data as it is sent, with tuples as lists."""
     return json.loads(json.dumps(data))
 
 

@@ -161,7 +161,7 @@ class Aider:
         return [str(self.folder / name) for name in (*files.texts, *files.media)]
 
     def words_of_code(self) -> dict[str, str]:
-        """Return the texts that stand in the code of aider, with fields for their values."""
+        """Return the texts in the code of aider, with fields for their values."""
         base = self.prompts("base")
         example = {"role": "role", "content": "{{content}}"}
         marked = type("Marked", (base,), {"main_system": "", "example_messages": [example]})
@@ -300,9 +300,9 @@ def test_requests(aider: Aider) -> None:
         prompts, chat = CASES[name]
         problems = ""
         for model in models_of(chat):
-            theirs, ours = aider.pair(aider.coder(prompts, chat), chat, model)
-            problems += unequal(theirs, as_json(to_litellm(ours, strict=True).messages))
-            problems += unequal(through_litellm({"messages": theirs}), of_litellm(ours))
+            theirs, our_request = aider.pair(aider.coder(prompts, chat), chat, model)
+            problems += unequal(theirs, as_json(to_litellm(our_request, strict=True).messages))
+            problems += unequal(through_litellm({"messages": theirs}), of_litellm(our_request))
         return problems
 
     assert [] == failures(CASES, wrong)
@@ -315,10 +315,10 @@ def test_no_room_for_the_reminder(aider: Aider) -> None:
         chat = replace(LONG, reminder=reminder)
         coder = aider.coder("editblock", chat)
         coder.main_model.info["max_input_tokens"] = 1
-        theirs, ours = aider.pair(coder, chat, GPT)
-        budget = ours.tokens.total - 1
-        ours = render(aider.prompt(coder, chat), model=GPT, budget=budget)
-        return unequal(theirs, as_json(to_litellm(ours, strict=True).messages))
+        theirs, our_request = aider.pair(coder, chat, GPT)
+        budget = our_request.tokens.total - 1
+        our_request = render(aider.prompt(coder, chat), model=GPT, budget=budget)
+        return unequal(theirs, as_json(to_litellm(our_request, strict=True).messages))
 
     assert [] == failures(("sys", "user"), wrong)
 
@@ -326,30 +326,30 @@ def test_no_room_for_the_reminder(aider: Aider) -> None:
 def test_an_empty_reminder(aider: Aider) -> None:
     """A system message without text is not sent; LiteLLM sends none to Claude."""
     chat = replace(LONG, reminder="sys")
-    theirs, ours = aider.pair(aider.coder("ask", chat), chat, GPT)
-    assert theirs == [*as_json(to_litellm(ours).messages), {"role": "system", "content": ""}]
-    assert through_litellm({"messages": theirs}) == of_litellm(ours)
+    theirs, our_request = aider.pair(aider.coder("ask", chat), chat, GPT)
+    assert theirs == [*as_json(to_litellm(our_request).messages), {"role": "system", "content": ""}]
+    assert through_litellm({"messages": theirs}) == of_litellm(our_request)
 
 
 def test_a_pdf(aider: Aider) -> None:
-    """A PDF is a file, as it is for OpenAI, and no picture; Claude gets the same."""
+    """A PDF is a file, as for OpenAI, and no picture; Claude gets the same."""
     chat = replace(SHORT, edited=Files({}, {"a.pdf": b"%PDF-1.4\n"}))
-    theirs, ours = aider.pair(aider.coder("editblock", chat), chat)
+    theirs, our_request = aider.pair(aider.coder("editblock", chat), chat)
     kinds = [
         [part["type"] for part in message["content"]]
-        for messages in (theirs, to_litellm(ours).messages)
+        for messages in (theirs, to_litellm(our_request).messages)
         for message in messages
         if not isinstance(message["content"], str)
     ]
     assert kinds == [["text", "image_url"], ["text", "file"]]
-    assert through_litellm({"messages": theirs}) == of_litellm(ours)
+    assert through_litellm({"messages": theirs}) == of_litellm(our_request)
 
 
 def test_a_reminder_in_the_system(aider: Aider) -> None:
     """An instruction behind the question has a fence for Claude, which takes none as a message."""
     chat = replace(SHORT, reminder="sys")
-    theirs, ours = aider.pair(aider.coder("wholefile", chat), chat)
-    *first, reminder = to_litellm(ours).messages
+    theirs, our_request = aider.pair(aider.coder("wholefile", chat), chat)
+    *first, reminder = to_litellm(our_request).messages
     assert theirs[:-1] == as_json(first)
     text = theirs[-1]["content"]
     assert reminder == {"role": "user", "content": f"<developer>\n{text}\n</developer>"}
@@ -360,8 +360,8 @@ def test_values(aider: Aider) -> None:
     chat = Chat("Hi.", edited=Files({"a.md": "```\n````\nx </source> y\n"}))
     coder = aider.coder("editblock", chat)
     coder.test_cmd = "make\n## Rules"
-    theirs, ours = aider.pair(coder, chat)
-    system, files = ours.messages[0].text, ours.messages[-3].text
+    theirs, our_request = aider.pair(coder, chat)
+    system, files = our_request.messages[0].text, our_request.messages[-3].text
     assert "\n&#35;# Rules\n" in system
     assert "\n<source>\n```\n````\nx &lt;/source> y\n</source>\n" in files
     assert [theirs[0]["content"], theirs[-3]["content"]] == [decode(system), decode(files)]

@@ -200,9 +200,9 @@ def test_requests_to_openai(mini: Any, runs: dict[str, list[Step]]) -> None:
 
     def wrong(name: str) -> str:
         return "".join(
-            unequal(sent(request["messages"]), sent(as_json(ours.to_openai()["messages"])))
-            + unequal(request.get("tools"), as_json(ours.to_openai().get("tools")))
-            for request, ours in pairs_of(mini, name, GPT, runs[name])
+            unequal(sent(request["messages"]), sent(as_json(our_request.to_openai()["messages"])))
+            + unequal(request.get("tools"), as_json(our_request.to_openai().get("tools")))
+            for request, our_request in pairs_of(mini, name, GPT, runs[name])
         )
 
     assert [] == failures(runs, wrong)
@@ -213,10 +213,10 @@ def test_requests_to_claude(mini: Any, runs: dict[str, list[Step]]) -> None:
 
     def wrong(name: str) -> str:
         return "".join(
-            str(reported(ours) or "")
-            + unequal(through_litellm(request), of_litellm(ours))
-            + unequal(through_litellm(request), of_anthropic(ours))
-            for request, ours in pairs_of(mini, name, f"anthropic/{CLAUDE}", runs[name])
+            str(reported(our_request) or "")
+            + unequal(through_litellm(request), of_litellm(our_request))
+            + unequal(through_litellm(request), of_anthropic(our_request))
+            for request, our_request in pairs_of(mini, name, f"anthropic/{CLAUDE}", runs[name])
         )
 
     assert [] == failures(runs, wrong)
@@ -233,15 +233,17 @@ def test_tags_of_the_texts(mini: Any) -> None:
     issue = "<task> </task> </pr_description>"
     theirs = requests_of(mini, "swebench_xml", GPT, steps, issue=issue)[-1]["messages"]
     task = {**TASK, "task": issue}
-    ours = render(mini_prompt(mini.settings("swebench_xml"), task, steps[:1])).messages
-    assert "\n<task> </task> &lt;/pr_description>\n" in ours[1].text
-    assert "\n&lt;/output> <b>\n&lt;returncode>0" in ours[3].text
-    assert [message["content"] for message in theirs] == [decode(message.text) for message in ours]
+    our_request = render(mini_prompt(mini.settings("swebench_xml"), task, steps[:1])).messages
+    assert "\n<task> </task> &lt;/pr_description>\n" in our_request[1].text
+    assert "\n&lt;/output> <b>\n&lt;returncode>0" in our_request[3].text
+    assert [message["content"] for message in theirs] == [
+        decode(message.text) for message in our_request
+    ]
 
 
 def test_an_empty_answer(mini: Any) -> None:
-    """An empty text beside a call is an empty string of theirs, and no text of ours."""
+    """An empty text next to a call is an empty string in mini-swe-agent, and no text here."""
     steps = [Step("", [Command("ls", LISTED, "c1")]), Step("", [Command("exit", {}, "c2")])]
-    *_, (request, ours) = pairs_of(mini, "mini", GPT, steps)
+    *_, (request, our_request) = pairs_of(mini, "mini", GPT, steps)
     assert "" == request["messages"][2]["content"]
-    assert ours.to_openai()["messages"][2]["content"] is None
+    assert our_request.to_openai()["messages"][2]["content"] is None

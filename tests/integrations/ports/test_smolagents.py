@@ -101,7 +101,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def words() -> dict[str, str]:
-    """Return the texts that stand in the code of smolagents, with their values as variables."""
+    """Return the texts in the code of smolagents, with their values as variables."""
     timing: Any = None
     failed: Any = "{{ error }}"
 
@@ -222,8 +222,9 @@ def test_requests_to_openai(words: dict[str, str]) -> None:
         client, settings = RUNS[name]()
         pairs = rendered(client, words, model=GPT, transformation=settings)
         return "".join(
-            str(reported(ours) or "") + unequal(request.params, as_json(ours.to_openai()))
-            for request, ours in pairs
+            str(reported(our_request) or "")
+            + unequal(request.params, as_json(our_request.to_openai()))
+            for request, our_request in pairs
         )
 
     assert [] == failures(RUNS, wrong)
@@ -241,8 +242,10 @@ def test_requests_to_claude(words: dict[str, str]) -> None:
     def wrong(name: str) -> str:
         pairs = rendered(CLAUDES[name](), words, model=CLAUDE)
         return "".join(
-            unequal(theirs, of_litellm(ours)) + unequal(theirs, of_anthropic(ours))
-            for theirs, ours in ((through_litellm(request.sent), ours) for request, ours in pairs)
+            unequal(theirs, of_litellm(our_request)) + unequal(theirs, of_anthropic(our_request))
+            for theirs, our_request in (
+                (through_litellm(request.sent), our_request) for request, our_request in pairs
+            )
         )
 
     assert [] == failures(CLAUDES, wrong)
