@@ -205,7 +205,7 @@ def test_a_worker_that_dies(folder: Folder) -> None:
     """A worker that ends in the middle is reported, and the batch goes on."""
     rows = [{"question": f"Is it {n}?"} for n in range(2 * MOST)]
     rows[MOST + 9] = {"question": "fail"}
-    asked = ("dying", folder.table(rows), "--workers", "2")
+    arguments = ("dying", folder.table(rows), "--workers", "2")
     command = folder.batch(*arguments)
     assert (2, "promptdsl batch: error: a worker process died: --resume continues the batch") == (
         command.code,
