@@ -1504,9 +1504,8 @@ def test_a_pattern_that_is_wrong(pattern: Any) -> None:
         register_model(pattern, provider="openai")
     line = currentframe().f_lineno - 1
     expected = f"{__file__}:{line}: a pattern is the name of a model, not {pattern!r}"
-    assert (
-        f"{expected}\n  write a name without a date or version: register_model('my-model', ...)"
-        == str(caught.value)
+    assert f"{expected}\n  write the name of a model: register_model('my-model', ...)" == str(
+        caught.value
     )
 
 

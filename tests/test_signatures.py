@@ -431,7 +431,7 @@ def place(function: Callable[..., Any]) -> str:
         (stars, "a model cannot fill *words"),
         (options, "a model cannot fill **words"),
         (unnamed, "the parameter 'word' cannot be passed by name"),
-        (Index.search, "the parameter 'self' has no object"),
+        (Index.search, "this method belongs to no object, so 'self' has no value"),
         (unknown, "the annotation of 'b' cannot be found: name 'Unknown' is not defined"),
         (
             opaque,

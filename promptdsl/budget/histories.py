@@ -209,7 +209,9 @@ class CutPoints:
     question: tuple[int, int] = (0, 0)
     """The start of the last exchange, and of its first round. The question between them stays."""
     step: int = 0
-    """A cut drops a multiple of this number of tokens; 0 drops only the needed tokens."""
+    """A cut moves to the first point at or after a multiple of this number of tokens.
+
+    With 0, it moves only as far as it must."""
     pinned: Sequence[tuple[int, int]] = ()
     """The messages that no cut drops, as the start and the end of each range."""
     clearing: "Clearing | None" = None

@@ -160,7 +160,7 @@ def add_arguments(
         metavar="KEY=VALUE",
         help=f"an {of}, {read}",
     )
-    usage = "a JSON file with arguments by name; -p replaces them"
+    usage = "a JSON file with arguments by name; -p overrides single ones"
     add_argument("--props", metavar="FILE", help=usage)
 
 

@@ -272,7 +272,9 @@ def _included_node(value: object, block: Component, line: Source) -> Node:
     if not is_data(value):
         fix = "write Text(...) for text"
         if value is None:
-            fix = "return the part, or leave include() out: a part written here joins the block"
+            fix = (
+                "return the part, or leave include() out: the function has already written the part"
+            )
         elif is_list(value):
             fix = "unpack it: include(*parts)"
         elif callable(value):

@@ -79,7 +79,7 @@ class Table(Component, TableNode):
             if repeated and format == "json":
                 raise ContentError(
                     f"two columns are called {repeated[0]!r}",
-                    fix="give each column of a JSON table another name",
+                    fix="give each column of a JSON table a different name",
                 )
         except PromptError as error:
             retract(nodes_in(data, columns, format, *unknown.values()))

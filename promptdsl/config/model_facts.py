@@ -175,9 +175,9 @@ class ModelFacts:
     thinking_tags: tuple[str, str] | None = None
     """The tags around reasoning at the beginning of a text in Chat, if a server writes tags."""
     kept_keys: tuple[str, ...] = ()
-    """The keys of an assistant message, or of a call, that only this server has.
+    """The keys of an assistant message, or of a call, that are sent back unchanged.
 
-    They are sent back to it unchanged."""
+    Only servers that send such keys have them here."""
     litellm_keys: bool = False
     """Whether Chat has LiteLLM's keys for signed reasoning and for the signatures of calls."""
     joins_texts: bool = True
@@ -223,8 +223,8 @@ class ModelFacts:
     image_tokens: ImageFormula | None = None
     """The formula for the tokens of an image; ``None`` if it is not known.
 
-    The numbers in it depend on the model's name (``tokens/images.py``). An unknown name has the
-    usual numbers. You cannot add another formula."""
+    The numbers in it depend on the model's name (``tokens/attachments.py``). An unknown name has
+    the usual numbers. You cannot add another formula."""
     encoding: str | None = None
     """The tiktoken name of the model's encoding; ``None`` if it is not public or not known."""
     token_factors: TokenFactors | None = None

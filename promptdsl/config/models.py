@@ -437,7 +437,7 @@ def register_model(pattern: str, /, *, provider: ProviderName, **facts: Unpack[F
         if not isinstance(pattern, str) or not pattern:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise OptionError(
                 f"a pattern is the name of a model, not {shown(pattern)}",
-                fix="write a name without a date or version: register_model('my-model', ...)",
+                fix="write the name of a model: register_model('my-model', ...)",
             )
         check_provider(provider)
         model_entry = ModelEntry(pattern, provider, checked_facts(facts))

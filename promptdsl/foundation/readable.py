@@ -241,7 +241,7 @@ def _without_blank_edges(text: str, neighbours: Neighbours, befores: Sequence[st
 def _forged(
     before: str, line: str, after: str, *, in_code: bool, in_block: bool, goes_on: bool
 ) -> int | None:
-    """Return the character of a value's line that becomes a reference, so that it has no sign.
+    """Return the index of the character of a value's line that becomes a reference.
 
     ``before`` and ``after`` are the author's texts on the same line. With ``goes_on``, another
     value follows. The result is ``None`` if the line has no sign, or if it has the same sign with a

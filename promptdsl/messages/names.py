@@ -121,7 +121,7 @@ HINTS: Mapping[str, str] = {
     "beside_tool_result": "The model refuses content next to a tool result: it gets its own turn.",
     "tool_schema": "The target refuses keywords of a tool's schema, so they are replaced.",
     "prompted_output": "The target takes no output schema, so the schema is sent as text.",
-    "strict_schema": "The schema of a tool is sent with another value of strict, or without it.",
+    "strict_schema": "A schema is sent with another value of strict, or without it.",
     "output_schema": "The output schema is sent without its name, its description or a key.",
 }
 """By name, what a hint means. Docs and tests read them here."""

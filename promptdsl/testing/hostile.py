@@ -112,7 +112,7 @@ _AUTHOR = (
     "author text: an f-string, format(), trusted() or format_block",
     "write Value(...), Untrusted(...) or a t-string: these are encoded",
 )
-_VALUE = ("a value", "values are encoded, so the prompt function may change it after that")
+_VALUE = ("a value", "values are encoded; perhaps the prompt function changes the text after that")
 KINDS = {
     "author": _AUTHOR,
     "section": _AUTHOR,
@@ -126,7 +126,7 @@ KINDS = {
 """The name and the advice for each kind of span."""
 
 IN_CODE = "write Code(Value(...)): its code fence is longer than any fence in the value"
-OUTSIDE = ("another part", "the prompt function may write other parts for this text")
+OUTSIDE = ("another part", "perhaps the prompt function writes other parts for this text")
 TEMPLATE = (
     "the text of a template",
     "pass it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)",

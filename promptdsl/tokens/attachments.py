@@ -86,13 +86,13 @@ def _tiles_512(size: Size, model: str, detail: str) -> int:
 
 @attrs.frozen
 class _Patches:
-    """The price of a patch in hundredths of a token, and the maximum of patches for each detail.
+    """The tokens of 100 patches of an image, and the maximum number of patches for each detail.
 
     ``None`` means no maximum. The guide also limits the longest side, but measurements do not show
     this limit.
     """
 
-    price: int
+    tokens_per_100: int
     high: int = 1536
     original: int | None = 1536
     low: int = 1536
@@ -137,7 +137,7 @@ def _patches_32(size: Size, model: str, detail: str) -> int:
         scale *= min(max(int(side), 1) / side for side in sides_in_patches)
         width, height = (max(int(side * scale), 1) for side in size)
         patches = min(_squares((width, height), 32), limit)
-    return ceil(Fraction(patches * patch.price, 100))
+    return ceil(Fraction(patches * patch.tokens_per_100, 100))
 
 
 def _squares(size: Size, side: int) -> int:

@@ -241,7 +241,7 @@ class _Siblings:
 
 def repeated_id(id: str | None, first: Node, second: Node, enclosing: Node) -> PlacementError:
     """Return the error for two siblings with the same id in the component ``enclosing``."""
-    fix = "neighbouring parts need different ids: rename one of them"
+    fix = "give one of them a different id"
     if first is second:
         fix = "it is the same part twice: include it once, or write two parts with two ids"
     elif isinstance(first._at, tuple) and first._at == second._at:

@@ -366,7 +366,7 @@ EVEN_FIX = "write a cell for each column in each row, None for an empty cell"
         (OptionError, "known: columns, format, rows_or_frame", lambda: Table([[1]], x=Text("a"))),  # type: ignore[arg-type]
         (
             ContentError,
-            "give each column of a JSON table another name",
+            "give each column of a JSON table a different name",
             lambda: Table([[1, 2]], columns=["a", "a"], format="json"),
         ),
     ],

@@ -249,7 +249,7 @@ def test_the_same_section_id_twice() -> None:
     error = raised(PlacementError, lambda: render(tree))
     assert (
         "the id 'rules' is used twice in one Timeline",
-        "neighbouring parts need different ids: rename one of them",
+        "give one of them a different id",
         (f"{__file__}:{first + 3}", f"{__file__}:{first}"),
     ) == (error.what, error.fix, error.at)
 

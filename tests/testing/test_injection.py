@@ -426,7 +426,7 @@ def test_other_parts() -> None:
         "of the prompt\n"
         "  sent: 'Hm.'\n"
         f"  {lines_of(function, 1)[0]}: wrote it, in more, as another part\n"
-        "  the prompt function may write other parts for this text"
+        "  perhaps the prompt function writes other parts for this text"
     ) == failure(function)
 
 

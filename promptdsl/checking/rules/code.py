@@ -28,8 +28,9 @@ PD001 = CheckRule(
     name="unused ignore",
     why=(
         "A comment that ignores a finding often stays after the mistake is mended. Then it "
-        "hides the next mistake. The rule reports comments that name PD101, PD102 or PD105 "
-        "where this rule finds nothing, and comments that name no rule."
+        "hides the next mistake. In the files that are checked, the rule reports each comment "
+        "that names PD101, PD102 or PD105 where the named rule finds nothing. It also "
+        "reports comments that name no rule."
     ),
     source="The rule RUF100 of ruff (2023).",
     wrong='System("Be brief.")  # promptdsl: ignore[PD101]\n',

@@ -115,7 +115,7 @@ export function errorBox(error) {
   const largest = Math.max(1, ...rows.map((/** @type {Json} */ row) => row.tokens));
   const bars = rows.map((/** @type {Json} */ row) => element("div", { class: "row", vars: { "--share": (row.tokens / largest).toFixed(4), "--depth": 0 } },
     element("span", { class: "part" }, ...shownText(row.what)), element("span", { class: "count" }, tokens(row.tokens)), element("span", { class: "bar", "aria-hidden": "true" })));
-  const budget = error.budget ? element("p", {}, `The prompt needs ${tokens(error.required)} tokens, but the budget leaves ${tokens(error.budget.room)} (${tokens(error.budget.limit)} − ${tokens(error.budget.reserve)} for the answer).`) : null;
+  const budget = error.budget ? element("p", {}, `The prompt needs ${tokens(error.required)} tokens, but the budget leaves ${tokens(error.budget.room)} (${tokens(error.budget.limit)} − ${tokens(error.budget.reserve)} reserved).`) : null;
   const failed = Number(error.at[0]?.split(":").at(-1));
   const code = (error.code ?? []).map((/** @type {Json} */ line) => element(line.line === failed ? "mark" : "span", {}, ...shownText(`${line.line === failed ? "→" : " "}${String(line.line).padStart(5)}  ${line.text}\n`)));
   return element("div", { class: "error", role: "alert" },
@@ -192,12 +192,12 @@ function comparedRows({ data, request, choose }) {
   const requests = [request, other];
   const heads = ["", "this", "other"].map(name => element("th", { scope: "col" }, name || element("span", { class: "away" }, "number")));
   const rows = NUMBERS.map(([name, valueOf]) => {
-    const cells = requests.map(compared => String(valueOf(compared, data)));
+    const cells = requests.map(side => String(valueOf(side, data)));
     return element("tr", { class: cells[0] === cells[1] ? null : "different" }, element("th", { scope: "row" }, name), cells.map(cell => element("td", {}, ...shownText(cell))));
   });
-  const count = Math.max(...requests.map(compared => compared.record?.messages.length ?? 0));
+  const count = Math.max(...requests.map(side => side.record?.messages.length ?? 0));
   const texts = Array.from({ length: Math.min(count, 200) }, (_, messageIndex) => {
-    const cells = requests.map(compared => textAt(compared, messageIndex));
+    const cells = requests.map(side => textAt(side, messageIndex));
     return element("tr", { class: cells[0] === cells[1] ? "same" : "different" }, element("th", { scope: "row" }, String(messageIndex)), cells.map(cell => element("td", { class: "text" }, element("bdi", {}, ...shownText(cell)))));
   });
   return [picker, element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)),

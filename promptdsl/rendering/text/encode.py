@@ -371,14 +371,14 @@ class Fences:
     - ``find``: the function that returns ``reserved`` and ``closed``. It is called when the first
       value needs them, which is rare.
     - ``tag_start``: the beginning of a tag at the end of the last text, or nothing.
-    - ``page_count``: the number of texts and blocks on the page after the last text.
+    - ``count_at_last_text``: the number of texts and blocks on the page after the last text.
     """
 
     find: Callable[[], AuthorTags]
     literals: frozenset[str]
     tags: dict[str, int] = attrs.field(factory=new_dict)
     tag_start: str = ""
-    page_count: int = -1
+    count_at_last_text: int = -1
     _found_tags: AuthorTags | None = None
 
     @property

@@ -68,7 +68,7 @@ def write_strings(
 ) -> None:
     """Write strings and values as one text; report its losses for ``node``."""
     page, note = state.page, partial(state.note, node)
-    follows = not page.openings and page.written_count == state.fences.page_count
+    follows = not page.openings and page.written_count == state.fences.count_at_last_text
     encode = partial(texts_in, fences=state.fences, opening=page.opening, follows=follows)
     if parent.joined_texts is None:
         texts = encode(children, parent.rules, note=note)
@@ -80,7 +80,7 @@ def write_strings(
         if gap is not None and page.gap:
             page.gap = margin(parent.margin.prefix, gap).gap
     page.write(text, kind, parent.margin)
-    state.fences.page_count = page.written_count
+    state.fences.count_at_last_text = page.written_count
 
 
 def _write_text(state: TextState, node: TextNode, parent: OpenNode) -> None:
