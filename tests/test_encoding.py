@@ -326,7 +326,7 @@ def test_decode_refuses() -> None:
     with pytest.raises(ContentError) as caught:
         decode(1)  # type: ignore[arg-type]
     assert "decode() takes a string, not int" == caught.value.what
-    assert "give it the text itself" == caught.value.fix
+    assert "pass the text itself, as a str" == caught.value.fix
 
 
 # Inline.

@@ -431,7 +431,7 @@ def place(function: Callable[..., Any]) -> str:
         (stars, "a model cannot fill *words"),
         (options, "a model cannot fill **words"),
         (unnamed, "the parameter 'word' cannot be passed by name"),
-        (Index.search, "the parameter 'self' is not bound"),
+        (Index.search, "the parameter 'self' has no object"),
         (unknown, "the annotation of 'b' cannot be found: name 'Unknown' is not defined"),
         (
             opaque,

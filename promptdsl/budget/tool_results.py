@@ -347,7 +347,7 @@ def _ellipsis_in(closer: str) -> str:
 # never before the cut of an earlier request that was longer.
 
 _WRITTEN = Message("user")
-"""Stands for a turn that is written in the history: it has no recorded message."""
+"""A turn that is written in the history and has no recorded message."""
 
 
 class LongerRequest(NamedTuple):

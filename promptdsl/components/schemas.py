@@ -310,7 +310,7 @@ def _parameters(
         unbound = index == 0 and in_class and key in ("self", "cls")
         if unbound and parameter.annotation is parameter.empty:
             fix = "give the method of an object: Tool(thing.method)"
-            raise ContentError(f"the parameter {key!r} is not bound", fix=fix)
+            raise ContentError(f"the parameter {key!r} has no object", fix=fix)
     return parameters
 
 

@@ -419,7 +419,7 @@ def _begin_value(
         ):
             raise ContentError(
                 f"{named_label(value)} cannot be inside {named_label(component)}",
-                fix="give the text itself",
+                fix="pass the text itself",
                 at=(component.source, value.source),
             )
         if value is LEFT_OUT:
@@ -447,7 +447,7 @@ def dedent(text: str) -> str:
     """
     if not is_text(text):
         problem = f"dedent() takes a string, not {type(text).__name__}"
-        raise ContentError(problem, fix="give it the text itself", at=(author(),))
+        raise ContentError(problem, fix="pass the text itself, as a str", at=(author(),))
     return dedent_parts((text,))[0]
 
 

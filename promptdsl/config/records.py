@@ -147,7 +147,7 @@ OPENAI_COMPATIBLE = attrs.evolve(
 )
 
 
-# The messages of an open model, of which its chat template makes a text.
+# The messages of an open model: its chat template makes one text of them.
 
 CHAT_TEMPLATE = Wire(
     "chat_template",

@@ -51,7 +51,7 @@ def trusted(text: str) -> Trusted:
     """
     if not issubclass(type(text), str):  # pyright: ignore[reportUnnecessaryIsInstance]
         problem = f"trusted() takes a string, not {type(text).__name__}"
-        raise ContentError(problem, fix="give it the text itself", at=(author(),))
+        raise ContentError(problem, fix="pass the text itself, as a str", at=(author(),))
     return Trusted(str.__str__(text))
 
 

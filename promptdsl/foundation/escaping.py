@@ -117,7 +117,7 @@ def decode(text: str) -> str:
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         problem = f"decode() takes a string, not {type(text).__name__}"
-        raise ContentError(problem, fix="give it the text itself")
+        raise ContentError(problem, fix="pass the text itself, as a str")
     return _REFERENCE.sub(_decoded_reference, text)
 
 

@@ -350,7 +350,7 @@ def outline_hints(tree: Node) -> Iterator[Loss]:
     """
     why = "str() or %s of a part is its outline: pass the part itself"
     for walked in (node for node, _ in walk(tree) if not node._may_quote):
-        node: Any = walked  # Any: a node of any class, of which some have these texts
+        node: Any = walked  # Any: a node of any class; some classes have these texts
         texts = (getattr(node, "text", ""), *getattr(node, "raw_values", ()))
         for text in chain(node.content, texts, *getattr(node, "rows", ())):
             line = _first_line(text) if isinstance(text, str) else None

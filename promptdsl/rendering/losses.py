@@ -207,7 +207,7 @@ A component that an author wrote, such as ``Image``, has a class of its own."""
 def _author_line(loss: Loss, reader: SpanReader) -> Source | None:
     """Return the author's line that wrote the lost content.
 
-    The result is ``None`` for data, and for a text of which only a character or signature is lost.
+    The result is ``None`` for data, and for a text that loses only a character or a signature.
     """
     if not loss.at:
         # A tool and an output schema of a recorded payload have no line.

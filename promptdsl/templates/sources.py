@@ -367,7 +367,7 @@ class TemplateSource:
         if not isinstance(text, str):
             raise TemplateError(
                 f"the text of a template is a string, not {type(text).__name__}",
-                fix="give the text itself",
+                fix="pass the text itself",
             )
         check_limit(len(text), MAX_SOURCE, "characters of template")
         return cls("text", exact(text), None, white_space.checked(), is_format)

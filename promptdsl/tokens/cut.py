@@ -212,9 +212,8 @@ def split_text(
 
 def _check_arguments(text: object, on: object, max_tokens: object) -> None:
     if not isinstance(text, str):
-        raise ContentError(
-            f"split_text() takes a string, not {type(text).__name__}", fix="give it the text itself"
-        )
+        problem = f"split_text() takes a string, not {type(text).__name__}"
+        raise ContentError(problem, fix="pass the text itself, as a str")
     if on is None and max_tokens is None:
         raise OptionError(
             "split_text() needs on= or max_tokens=",

@@ -137,7 +137,7 @@ def label_of(
     """
     estimated = [name for name, has in (("attachments", has_media), ("tools", has_tools)) if has]
     if text_label == "exact":
-        text_label, method = "exact text, assumed frame" if framed else "exact", "exact text"
+        text_label, method = "exact text, estimated frame" if framed else "exact", "exact text"
     elif text_label.startswith("estimate "):
         method = text_label.removeprefix("estimate (").removesuffix(")")
     else:

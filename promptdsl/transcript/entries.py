@@ -209,7 +209,7 @@ def fields_of(line: bytes) -> LineFields:
     data = json_object["data"]
     opaque = not _is_readable(kind, data)
     if not opaque and kind == "undo" and not 0 <= data["to"] < number:
-        raise ValueError("it goes back to an entry that is not before it")
+        raise ValueError("it undoes changes back to an entry that does not come before it")
     is_current = not opaque and json_object.keys() <= _KEYS
     return LineFields(number, kind, at, change, data, opaque, is_current)
 

@@ -112,7 +112,8 @@ def replaced(following: Iterable[TranscriptTurn], old: Message, new: Message) ->
         raise TranscriptError(what, fix="remove it, and append the new turn")
     if sorted(answers_in(old)) != sorted(answers_in(new)):
         fix = f"keep the ids: {', '.join(map(repr, answers_in(old))) or 'none'}"
-        raise TranscriptError("a replaced turn must answer the same calls as before", fix=fix)
+        what = "the new turn must have results of the same calls as the old turn"
+        raise TranscriptError(what, fix=fix)
     check_calls(new)
     before, after = ({call.id for call in message.calls} for message in (old, new))
     if before >= after:

@@ -161,7 +161,7 @@ def test_a_section_shows_what_it_renders_to(cli: Command) -> None:
     """With its inputs, a section shows its rendered text and its tokens."""
     out = cli("show", "desk:scope", "-p", 'topics=["refunds"]', "--model", "gpt-5").out
     text = ruled(f"[system]\n{SCOPE}")
-    assert f"\n{text}\n23 tokens: exact text, assumed frame\n" == out[out.index("\n── system") :]
+    assert f"\n{text}\n23 tokens: exact text, estimated frame\n" == out[out.index("\n── system") :]
 
 
 @pytest.mark.usefixtures("desk")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("counted")
 FORM = "the target's format"
 LINE = f"support.py:{LINES['demo']}"
 DEMO = f"""\
-20 tokens: exact text, assumed frame
+20 tokens: exact text, estimated frame
 
  7   35.0%  ███▌        system turn          {LINE}
 10   50.0%  █████       user turn (merged)   {LINE}
@@ -94,7 +94,7 @@ def test_fewer_levels_can_be_shown(cli: Command, depth: str, deepest: int | None
 def test_the_total_alone(cli: Command) -> None:
     """Without a level of parts, there is the total and nothing before it."""
     run = cli("tokens", "support.py:GREETING", "--model", "gpt-5", "--depth", "0")
-    assert "16 tokens: exact text, assumed frame\n" == run.out
+    assert "16 tokens: exact text, estimated frame\n" == run.out
 
 
 def test_the_largest_first(cli: Command) -> None:
@@ -183,7 +183,7 @@ def test_losses_are_notes(cli: Command) -> None:
 def test_what_a_prompt_prints_is_no_data(cli: Command) -> None:
     """What the code of a prompt prints is on standard error."""
     run = cli("tokens", "support.py:loud", "--model", "gpt-5", "--depth", "0")
-    assert ("16 tokens: exact text, assumed frame\n", "Building.\n") == (run.out, run.err)
+    assert ("16 tokens: exact text, estimated frame\n", "Building.\n") == (run.out, run.err)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--sort", "size")])

@@ -203,7 +203,7 @@ def test_a_write_that_did_not_finish_is_no_damage(cli: Command, files: Path) -> 
     with open(files / "a.jsonl", "ab") as file:
         file.write(b'{"n":16')
     run = cli(*CHECK)
-    assert (0, "a.jsonl: 7 bytes of a line without an end are not read\n") == (run.code, run.err)
+    assert (0, "a.jsonl: 7 bytes of an incomplete line are not read\n") == (run.code, run.err)
 
 
 @pytest.mark.skipif(not getattr(os, "geteuid", int)(), reason="nothing is forbidden to root")

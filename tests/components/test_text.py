@@ -378,7 +378,7 @@ def test_trust_is_lost(change: Callable[[str], str]) -> None:
 def test_only_text_is_trusted(given: Any) -> None:
     """Only a string can be vouched for."""
     error = raised(ContentError, lambda: trusted(given))
-    assert "give it the text itself" == error.fix
+    assert "pass the text itself, as a str" == error.fix
 
 
 # Bad input.
@@ -416,9 +416,9 @@ PLAIN = "give plain data: dict, list, str, int, float"
         (ContentError, PLAIN, lambda: Json({"a": [Text("b")], "c": (Text("d"),)})),
         (ContentError, "write sorted(values)", lambda: Json({1, 2})),
         (OptionError, "known: value", lambda: Json(Text("a"), indent=2)),  # type: ignore[arg-type]
-        (ContentError, "give the text itself", lambda: Value(Text("a"))),
-        (ContentError, "give the text itself", lambda: Volatile(Text("a"), "b")),
-        (ContentError, "give the text itself", lambda: Untrusted(Section("s", "a"))),
+        (ContentError, "pass the text itself", lambda: Value(Text("a"))),
+        (ContentError, "pass the text itself", lambda: Volatile(Text("a"), "b")),
+        (ContentError, "pass the text itself", lambda: Untrusted(Section("s", "a"))),
         (ContentError, NO_TEXT, lambda: Value([Text("a")])),
         (ContentError, LEAVE, lambda: Untrusted(None)),
         (ContentError, "write data.decode()", lambda: Untrusted("a", source=b"b")),
@@ -453,7 +453,7 @@ def test_nothing_was_written(write: Any) -> None:
 def test_dedent() -> None:
     """Outer blank lines and shared indentation are removed; a text that is none is an error."""
     assert "a\n  b\n\nc" == dedent("\n  a\n    b\n \n  c\n ")
-    assert "give it the text itself" == raised(ContentError, lambda: dedent(b"a")).fix  # type: ignore[arg-type]
+    assert "pass the text itself, as a str" == raised(ContentError, lambda: dedent(b"a")).fix  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_open_calls_are_counted() -> None:
 @pytest.mark.parametrize(
     ("prompt", "options", "label"),
     [
-        (Timeline(User("Hi.")), {"model": "gpt-5"}, "exact text, assumed frame"),
+        (Timeline(User("Hi.")), {"model": "gpt-5"}, "exact text, estimated frame"),
         (
             Timeline(Tool(name="a"), User("Hi.")),
             {"model": "gpt-5"},

@@ -91,7 +91,7 @@ def test_a_path_is_kept_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (5, "the text of a template is a string, not int\n  give the text itself"),
+        (5, "the text of a template is a string, not int\n  pass the text itself"),
         (
             "x" * 1_000_001,
             "it makes more than 1,000,000 characters of template\n  make it do less",

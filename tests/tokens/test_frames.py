@@ -7,7 +7,7 @@ from tests.internals import label_of
 
 def test_texts_in_frames_are_exact_but_for_the_frames() -> None:
     """Frames are assumed, so that no count of messages is exact."""
-    assert "exact text, assumed frame" == label_of("exact")
+    assert "exact text, estimated frame" == label_of("exact")
 
 
 def test_one_text_without_frames_is_exact() -> None:
@@ -30,10 +30,10 @@ def test_texts_that_are_estimates_stay_estimates(framed: bool) -> None:
         ("estimate (a guess)", False, True, "estimate (a guess; tools by published formulas)"),
         ("estimate", True, False, "estimate (estimate; attachments by published formulas)"),
         (
-            "exact text, assumed frame",
+            "exact text, estimated frame",
             True,
             False,
-            "estimate (exact text, assumed frame; attachments by published formulas)",
+            "estimate (exact text, estimated frame; attachments by published formulas)",
         ),
     ],
 )

@@ -92,7 +92,11 @@ def test_a_run_of_letters_is_split(run: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ((5, "a"), ContentError, "split_text() takes a string, not int\n  give it the text itself"),
+        (
+            (5, "a"),
+            ContentError,
+            "split_text() takes a string, not int\n  pass the text itself, as a str",
+        ),
         (
             ("text",),
             OptionError,

@@ -395,8 +395,8 @@ DAMAGED = {
     '{"n":7,"at":1,"type":"note","data":{}}': "its time or the number of its change is wrong",
     '{"n":7,"change":8,"type":"note","data":{}}': "its time or the number of its change is wrong",
     '{"n":7,"change":0,"type":"note","data":{}}': "its time or the number of its change is wrong",
-    '{"n":7,"type":"undo","data":{"to":7}}': "it goes back to an entry that is not before it",
-    '{"n":7,"type":"undo","data":{"to":-1}}': "it goes back to an entry that is not before it",
+    '{"n":7,"type":"undo","data":{"to":7}}': "it undoes changes back to an entry that does not come before it",
+    '{"n":7,"type":"undo","data":{"to":-1}}': "it undoes changes back to an entry that does not come before it",
     '{"n":9,"type":"note","data":{}}': "it is entry 9 after 6: lines were lost, doubled or moved",
 }
 

@@ -102,11 +102,11 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "a result in the place of the other": (
         lambda t: t.replace(8, pair("b")),
-        "a replaced turn must answer the same calls as before: keep the ids: 'a'",
+        "the new turn must have results of the same calls as the old turn: keep the ids: 'a'",
     ),
     "results of a turn without any": (
         lambda t: t.replace(9, Message("user", [*pair("a").content, TextBlock("c")])),
-        "a replaced turn must answer the same calls as before: keep the ids: none",
+        "the new turn must have results of the same calls as the old turn: keep the ids: none",
     ),
     "two new calls where results follow": (
         lambda t: t.replace(6, calling("a", "z", "b", "y")),

@@ -4,6 +4,6 @@ The rules are those of the service and of ``openai.types.chat``: a tool message 
 media in user messages only, names with few allowed characters, ids of at most 40 characters, and
 no reasoning. The facts of a server change some of these rules.
 
-Read ``write.py`` first, then ``read.py``. ``thoughts.py`` has the reasoning of servers, and
+Read ``write.py`` first, then ``read.py``. ``reasoning.py`` has the reasoning of servers, and
 ``parts.py`` what a request has besides its texts.
 """

@@ -32,7 +32,7 @@ from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import text_block, tool_result_block, tool_use_block
 from promptdsl.providers.openai_chat.parts import AUDIO, MEDIA_READERS, read_settings
-from promptdsl.providers.openai_chat.thoughts import (
+from promptdsl.providers.openai_chat.reasoning import (
     CALL_KEYS,
     STATE_KEYS,
     add_state,

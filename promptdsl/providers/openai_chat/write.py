@@ -29,7 +29,7 @@ from promptdsl.providers.openai_chat.parts import (
     settings_of,
     tools_of,
 )
-from promptdsl.providers.openai_chat.thoughts import (
+from promptdsl.providers.openai_chat.reasoning import (
     FIELDS,
     call_keys,
     send_reasoning,

@@ -409,7 +409,7 @@ class TokenReport:
 
     @cached_property
     def label(self) -> str:
-        """How exact the total is: ``"exact text, assumed frame"``, or the method of an estimate."""
+        """How exact the total is: ``"exact text, estimated frame"``, or how it was estimated."""
         return _total(self._report_input, self._tokens)[1]
 
     @property
