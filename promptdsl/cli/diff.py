@@ -218,9 +218,9 @@ def _texts(path: str, files: Files) -> tuple[bytes | None, ...]:
 # ``promptdsl diff``: what changed between two prompts, or in all snapshots of a project.
 
 DESCRIPTION = """\
-Show what changes for the model between two prompts, and what the change costs. A and B are targets
+Show what changes for the model between two prompts, and what the change costs. A and B are prompts
 (file.py:name), snapshots (*.prompt.txt), payloads or records (*.json), or one of these at a
-revision of git: git:REV:TARGET. Without B, the target A is rendered twice. --base compares all
+revision of git: git:REV:TARGET. Without B, the prompt A is rendered twice. --base compares all
 snapshots of the project with those of the last commit that HEAD and REV have in common."""
 CODES = "0 nothing differs; 1 something differs; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")

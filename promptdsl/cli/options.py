@@ -109,7 +109,7 @@ def add_request(
         metavar="FILE",
         help="the Jinja chat template of an open model, for the provider chat_template",
     )
-    add("--strict", action="store_true", help="fail if some text or media cannot be sent")
+    add("--strict", action="store_true", help="fail if content is lost, or sent in another role")
 
 
 def _format_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]:

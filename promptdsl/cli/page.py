@@ -119,7 +119,7 @@ def add_page(add_parser: AddParser) -> None:
         run=run_page,
         takes="TARGET... -o FILE.html",
         description=DESCRIPTION,
-        failed="a target failed, and the page shows its error",
+        failed="a TARGET failed, and the page shows its error",
     )
     add_page_request(parser)
     group = parser.add_argument_group("output")

@@ -331,7 +331,7 @@ def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 
 def run_repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write the undamaged entries of a transcript to a new file, and list what is lost."""
+    """Write the undamaged entries of a transcript to a new file, and list what is missing."""
     path, notes = arguments.target, list[str]()
     try:
         transcript = _open_transcript(path)
