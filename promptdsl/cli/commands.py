@@ -160,7 +160,7 @@ def add_arguments(
         metavar="KEY=VALUE",
         help=f"an {of}, {read}",
     )
-    usage = "a JSON file with arguments by name; -p overrides single ones"
+    usage = "a JSON file of arguments by name; -p overrides one"
     add_argument("--props", metavar="FILE", help=usage)
 
 
