@@ -73,13 +73,13 @@ def test_names(given: object, fix: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bos_token": None}, "bos_token is a string, not NoneType"),
-        ({"eos_token": 5}, "eos_token is a string, not int"),
+        ({"bos_token": None}, "bos_token must be a string, not NoneType"),
+        ({"eos_token": 5}, "eos_token must be a string, not int"),
         ({"tool_source": "x" * 1_000_001}, "the chat template has more than 1,000,000 characters"),
-        ({"special_tokens": [1]}, "a special token is a string, not int"),
-        ({"now": "noon"}, "now is a datetime, not str"),
-        ({"variables": [1]}, r"variables are a mapping or pairs, not \[1\]"),
-        ({"variables": {1: 2}}, "the name of a variable is a string, not 1"),
+        ({"special_tokens": [1]}, "a special token must be a string, not int"),
+        ({"now": "noon"}, "now must be a datetime, not str"),
+        ({"variables": [1]}, r"variables must be a mapping or pairs, not \[1\]"),
+        ({"variables": {1: 2}}, "the name of a variable must be a string, not 1"),
     ],
 )
 def test_wrong(options: dict[str, Any], message: str) -> None:

@@ -540,7 +540,7 @@ def test_a_transformation_that_sets_nothing(given: Any) -> None:
     }
 
 
-NONE_OF_THEM = "a transformation is a configuration, a mapping or a function, not "
+NONE_OF_THEM = "a transformation must be a configuration, a mapping or a function, not "
 WHITE = "\n  " + r'write "\n\n" for a blank line, "" for nothing'
 FLAG = "\n  write True or False"
 NEAR = "\n  did you mean 'white_space'?"
@@ -725,16 +725,17 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"role_mapping": None},
-        "role_mapping is a mapping, not None\n  write a mapping with these keys: event, ephemeral",
+        "role_mapping must be a mapping, not None\n"
+        "  write a mapping with these keys: event, ephemeral",
     ),
     (
         {"role_mapping": "user"},
-        "role_mapping is a mapping, not 'user'\n"
+        "role_mapping must be a mapping, not 'user'\n"
         "  write a mapping with these keys: event, ephemeral",
     ),
     (
         {"delimiters": ("<e>", "</e>")},
-        "delimiters is a mapping, not ('<e>', '</e>')\n"
+        "delimiters must be a mapping, not ('<e>', '</e>')\n"
         "  write a mapping with these keys: event, ephemeral",
     ),
     (
@@ -747,7 +748,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"encoding": "full"},
-        "encoding is a mapping, not 'full'\n  write a mapping with these keys: body, inline",
+        "encoding must be a mapping, not 'full'\n  write a mapping with these keys: body, inline",
     ),
     (
         {"encoding": {"bodies": "full"}},
@@ -760,7 +761,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"encoding": {"body": None}}, "unknown encoding.body None\n  known: full, minimal"),
     (
         {"format_block": "upper"},
-        "format_block is a function of a block or None, not 'upper'\n  write lambda block: ...",
+        "format_block must be a function of a block or None, not 'upper'\n"
+        "  write lambda block: ...",
     ),
     (
         {"ephemeral_position": "befor_user"},
@@ -788,7 +790,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"format": ANYTHING}, "unknown format ANYTHING\n  known: markdown, xml"),
     ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1" + FLAG),
     ({"guard_conversation": None}, "guard_conversation is True or False, not None" + FLAG),
-    ({"silent_hints": "a"}, "silent_hints is a list of hint names, not 'a'" + NAMED),
+    ({"silent_hints": "a"}, "silent_hints must be a list of hint names, not 'a'" + NAMED),
     ({"silent_hints": ["wite_space"]}, "unknown hint name 'wite_space'" + NEAR),
 ]
 BAD_DELIMITERS = ["", ("", "</e>"), ("<e>", ""), ("<e>",), ("a", "b", "c"), (1, 2), 3, True, b"ab"]
@@ -878,7 +880,7 @@ def test_what_is_no_layer(layer: Any) -> None:
     """A layer is a configuration, a mapping, a function or nothing."""
     with pytest.raises(ConfigError) as caught:
         resolve([("render", layer)])
-    expected = f"a configuration is a mapping, not {layer!r} (in the transformation of render)"
+    expected = f"a configuration must be a mapping, not {layer!r} (in the transformation of render)"
     assert expected == caught.value.what
 
 
@@ -887,7 +889,9 @@ def test_what_is_no_answer(answer: Any) -> None:
     """A function returns a configuration, a mapping or nothing, and not another function."""
     with pytest.raises(ConfigError) as caught:
         resolve([("render", answering(answer))])
-    expected = f"a configuration is a mapping, not {answer!r} (in the transformation of render)"
+    expected = (
+        f"a configuration must be a mapping, not {answer!r} (in the transformation of render)"
+    )
     assert expected == caught.value.what
 
 

@@ -45,16 +45,16 @@ class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)
 @pytest.mark.parametrize(
     ("key", "value", "what"),
     [
-        ("kind", [], "'kind' is a string, not list"),
+        ("kind", [], "'kind' must be a string, not list"),
         ("kind", "writen", "unknown kind 'writen'"),
-        ("id", [1], "'id' is a string, not list"),
-        ("name", 5, "'name' is a string, not int"),
-        ("metadata", 5, "'metadata' is a mapping, not int"),
-        ("tags", "vip", "'tags' is a list of strings, not str"),
-        ("tags", ["vip", 5], "'tags[1]' is a string, not int"),
-        ("token_usage", [1], "'token_usage' is a mapping, not list"),
-        ("finish_reason", 5, "'finish_reason' is a string, not int"),
-        ("raw_finish_reason", 5, "'raw_finish_reason' is a string, not int"),
+        ("id", [1], "'id' must be a string, not list"),
+        ("name", 5, "'name' must be a string, not int"),
+        ("metadata", 5, "'metadata' must be a mapping, not int"),
+        ("tags", "vip", "'tags' must be a list of strings, not str"),
+        ("tags", ["vip", 5], "'tags[1]' must be a string, not int"),
+        ("token_usage", [1], "'token_usage' must be a mapping, not list"),
+        ("finish_reason", 5, "'finish_reason' must be a string, not int"),
+        ("raw_finish_reason", 5, "'raw_finish_reason' must be a string, not int"),
     ],
 )
 def test_the_wrong_key_is_named(key: str, value: Any, what: str) -> None:
@@ -207,23 +207,23 @@ def test_what_json_cannot_say(key: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (5, "a message is a mapping, not int"),
+        (5, "a message must be a mapping, not int"),
         ({"content": "x"}, "a message needs a 'role'"),
-        ({"role": None, "content": "x"}, "'role' is a string, not None"),
+        ({"role": None, "content": "x"}, "'role' must be a string, not None"),
         ({"role": Liar("wizard"), "content": "x"}, "unknown role 'wizard'"),
         ({"role": "user", "kind": Liar("x")}, "unknown kind 'x'"),
         ({"role": "user", "contents": "x"}, "unknown key 'contents' in a message"),
         ({"role": "user", Liar("x"): 1}, "unknown key 'x' in a message"),
         ({"role": "user", "__class__": 1}, "unknown key '__class__' in a message"),
-        ({"role": "user", 1: 1}, "a key of a message is a string, not int"),
-        ({"role": "user", "content": 5}, "'content' is a string or a list of blocks, not int"),
+        ({"role": "user", 1: 1}, "a key of a message must be a string, not int"),
+        ({"role": "user", "content": 5}, "'content' must be a string or a list of blocks, not int"),
         (
             {"role": "user", "content": {"type": "text", "text": "x"}},
-            "'content' is a string or a list of blocks, not dict",
+            "'content' must be a string or a list of blocks, not dict",
         ),
         (
             {"role": "user", "content": ["x", 5]},
-            "content[1]: a block is a dictionary or a string, not int",
+            "content[1]: a block must be a dictionary or a string, not int",
         ),
         (
             {"role": "user", "content": ["x", "y", {"type": "image", "source": {"type": "x"}}]},
@@ -247,8 +247,8 @@ def test_what_json_cannot_say(key: str, value: object) -> None:
             {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "1"}, "x"]},
             "a tool message contains tool results, not a 'text' block",
         ),
-        ({"role": "user", "id": True}, "'id' is a string, not bool"),
-        ({"role": "user", "metadata": {1: 2}}, "a key of 'metadata' is a string, not int"),
+        ({"role": "user", "id": True}, "'id' must be a string, not bool"),
+        ({"role": "user", "metadata": {1: 2}}, "a key of 'metadata' must be a string, not int"),
     ],
 )  # fmt: skip
 def test_what_is_refused(data: object, what: str) -> None:
@@ -353,10 +353,10 @@ def test_a_result_has_a_name_and_a_fault() -> None:
 @pytest.mark.parametrize(
     ("write", "what"),
     [
-        (lambda: Message.tool_result(1, "x"), "'tool_use_id' is a string, not int"),  # type: ignore[arg-type]
+        (lambda: Message.tool_result(1, "x"), "'tool_use_id' must be a string, not int"),  # type: ignore[arg-type]
         (
             lambda: Message.tool_result("1", {"a": 1}),  # type: ignore[arg-type]
-            "'content' is a string or a list of blocks, not dict",
+            "'content' must be a string or a list of blocks, not dict",
         ),
         (
             lambda: Message.tool_result("1", "x", error_type="timeout"),

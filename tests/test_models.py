@@ -1503,7 +1503,7 @@ def test_a_pattern_that_is_wrong(pattern: Any) -> None:
     with pytest.raises(OptionError) as caught:
         register_model(pattern, provider="openai")
     line = currentframe().f_lineno - 1
-    expected = f"{__file__}:{line}: a pattern is the name of a model, not {pattern!r}"
+    expected = f"{__file__}:{line}: a pattern must be the name of a model, not {pattern!r}"
     assert f"{expected}\n  write the name of a model: register_model('my-model', ...)" == str(
         caught.value
     )

@@ -50,7 +50,7 @@ def test_a_call_takes_a_mapping(call: dict[str, Any]) -> None:
     """The input of a call may be a mapping: its JSON text is kept."""
     block = ToolUseBlock("c1", "find", call)
     assert (call, True) == (block.input, isinstance(block.arguments, str))
-    with pytest.raises(DataError, match="'arguments' is a string"):
+    with pytest.raises(DataError, match="'arguments' must be a string"):
         ToolUseBlock("c1", "find", 3)  # type: ignore[arg-type]
 
 

@@ -108,9 +108,9 @@ def test_a_part_alone(part: Node, expected: Any) -> None:
         (None, "not None"),
         ([User("u")], "not list"),
         (support, "not function"),
-        (Text("t"), "a prompt is a Timeline"),
-        (Value("t"), "a prompt is a Timeline"),
-        (Image.from_url("https://example.org/a.png"), "a prompt is a Timeline"),
+        (Text("t"), "a prompt must be a Timeline"),
+        (Value("t"), "a prompt must be a Timeline"),
+        (Image.from_url("https://example.org/a.png"), "a prompt must be a Timeline"),
     ],
 )
 def test_what_cannot_be_rendered(tree: Any, message: str) -> None:
@@ -1083,7 +1083,7 @@ def test_wrong_arguments_of_arender(options: dict[str, Any], kind: type[PromptEr
 
 def test_what_arender_cannot_render() -> None:
     """What is no prompt is refused with the line of the call."""
-    with pytest.raises(ContentError, match="a prompt is a Timeline") as caught:
+    with pytest.raises(ContentError, match="a prompt must be a Timeline") as caught:
         arender("text")  # type: ignore[arg-type, unused-coroutine]
     assert (f"{__file__}:{this_line() - 1}",) == caught.value.at
 

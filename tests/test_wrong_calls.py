@@ -78,7 +78,7 @@ def test_something_that_is_no_prompt(given: str) -> None:
     make, fix = NO_PROMPTS[given]
     tree = make()
     error = raised(ContentError, lambda: call(tree))
-    takes = "a prompt is a Timeline, a turn, a Section or a Fragment, not "
+    takes = "a prompt must be a Timeline, a turn, a Section or a Fragment, not "
     kind = "type" if isinstance(tree, type) else type(tree).__name__.removesuffix("Type")
     assert (f"{takes}{kind}", fix) == (error.what, error.fix)
     assert lines_of(test_something_that_is_no_prompt, 5) == error.at
@@ -338,18 +338,18 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
     ),
     "a pair": (
         lambda: data.from_dict(("user", "Hi.")),
-        "a message is a mapping, not tuple",
+        "a message must be a mapping, not tuple",
         HOW,
     ),
     "a LangChain message": (
         lambda: data.from_dict(LangChainMessage()),
-        "a message is a mapping, not LangChainMessage",
+        "a message must be a mapping, not LangChainMessage",
         "write History(from_langchain(messages).messages), with from_langchain of "
         "promptdsl.integrations.langchain",
     ),
     "a message of an SDK": (
         lambda: data.from_dict(LikeModel()),
-        "a message is a mapping, not LikeModel",
+        "a message must be a mapping, not LikeModel",
         "write History.from_openai(messages), or from_ and the name of its provider",
     ),
     "a source in a message": (

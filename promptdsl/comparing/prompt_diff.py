@@ -156,7 +156,7 @@ def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]
     :class:`DataError` if no provider, or more than one, is possible.
     """
     if not (is_mapping(payload) or is_list(payload)):
-        what = f"a payload is a dictionary or a list of messages, not {type(payload).__name__}"
+        what = f"a payload must be a dictionary or a list of messages, not {type(payload).__name__}"
         raise DataError(what, fix="give the arguments of a request, as JSON data", at=(author(),))
     prompts: dict[ProviderId, Prompt] = {}
     for name in RECOGNISED:
@@ -421,7 +421,7 @@ def _check_inputs(inputs: object) -> None:
     if inputs is not None and [is_mapping(mapping) for mapping in pair] != [True, True]:
         kind = type(inputs).__name__
         fix = 'write a mapping for each prompt: inputs=({"plan": "Pro"}, {"plan": "Free"})'
-        raise OptionError(f"inputs is a pair of mappings, not {kind}", fix=fix)
+        raise OptionError(f"inputs must be a pair of mappings, not {kind}", fix=fix)
 
 
 class _Facts(NamedTuple):

@@ -158,7 +158,7 @@ def _section(name: str, mapping: object, inputs: dict[str, object]) -> object:
     if mapping is None:
         return section(**inputs)
     if not is_mapping(mapping):
-        problem = f"the variables of a template are a mapping, not {kind_of(mapping)}"
+        problem = f"the variables of a template must be a mapping, not {kind_of(mapping)}"
         raise ContentError(problem, fix='write vars={"name": value}', at=(author(),))
     for key in inputs:
         if key in mapping:

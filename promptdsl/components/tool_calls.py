@@ -309,7 +309,7 @@ def _input_text(component: ToolUse, name: object, input: object, id: object) -> 
     if isinstance(input, str):
         return exact(input)
     if not is_mapping(input):
-        problem = f"the input of a tool call is a mapping, not {kind_of(input)}"
+        problem = f"the input of a tool call must be a mapping, not {kind_of(input)}"
         raise ContentError(problem, fix=fix, at=(component.source,))
     try:
         return write_json(dict(input))

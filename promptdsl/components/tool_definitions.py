@@ -190,8 +190,9 @@ def _definition(
 
 def _refuse_no_object(schema: JsonObject) -> None:
     if schema.get("type") != "object":
+        schema_type = shown(schema.get("type"))
         raise ContentError(
-            f"the input_schema of a tool is an object, not of type {shown(schema.get('type'))}",
+            f"the input_schema of a tool must be an object, not of type {schema_type}",
             fix='{"type": "object", "properties": {...}}',
         )
 
@@ -224,7 +225,7 @@ def _output_schema(
             fix = 'write {"type": "object", "properties": {...}}, or give a type: Output(Answer)'
         elif root_type == "json_schema":
             fix = "give only the schema in it: Output(schema)"
-        problem = f"the schema of a strict Output is an object, not of type {shown(root_type)}"
+        problem = f"the schema of a strict Output must be an object, not of type {shown(root_type)}"
         raise ContentError(problem, fix=fix)
     # All providers take a name that has at most 64 characters and none of _UNFIT.
     return OutputSchema(data, _UNFIT.sub("_", schema_name)[:64], description, strict)
@@ -254,7 +255,7 @@ def _text(option: str, value: object) -> str | None:
 def _plain_schema(schema: object, name: str) -> JsonObject:
     if not is_mapping(schema):
         raise ContentError(
-            f"{name} is a JSON schema, a mapping, not {kind_of(schema)}",
+            f"{name} must be a JSON schema, a mapping, not {kind_of(schema)}",
             fix='{"type": "object", "properties": {...}}',
         )
     try:

@@ -53,13 +53,13 @@ def _checked_variables(
         variables = dict(pairs)
     except (TypeError, ValueError):
         raise ContentError(
-            f"variables are a mapping or pairs, not {shown(pairs)}",
+            f"variables must be a mapping or pairs, not {shown(pairs)}",
             fix='write variables={"enable_thinking": False}',
         ) from None
     for name in variables:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ContentError(
-                f"the name of a variable is a string, not {shown(name)}",
+                f"the name of a variable must be a string, not {shown(name)}",
                 fix='write variables={"enable_thinking": False}',
             )
         if name in RESERVED:
@@ -84,7 +84,7 @@ def _check_field(_: object, field: "attrs.Attribute[str]", value: object) -> Non
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise ContentError(
-            f"{name} is a string, not {type(value).__name__}",
+            f"{name} must be a string, not {type(value).__name__}",
             fix='leave it out if there is none, or write ""',
         )
 
@@ -93,7 +93,8 @@ def _check_text(name: str, value: object) -> None:
 def _check_time(_: object, __: object, value: Any) -> None:  # Any: not checked yet
     if not isinstance(value, datetime | None):
         raise ContentError(
-            f"now is a datetime, not {type(value).__name__}", fix="write now=datetime(2026, 11, 21)"
+            f"now must be a datetime, not {type(value).__name__}",
+            fix="write now=datetime(2026, 11, 21)",
         )
 
 

@@ -436,7 +436,7 @@ def register_model(pattern: str, /, *, provider: ProviderName, **facts: Unpack[F
     try:
         if not isinstance(pattern, str) or not pattern:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise OptionError(
-                f"a pattern is the name of a model, not {shown(pattern)}",
+                f"a pattern must be the name of a model, not {shown(pattern)}",
                 fix="write the name of a model: register_model('my-model', ...)",
             )
         check_provider(provider)

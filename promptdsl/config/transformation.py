@@ -241,7 +241,7 @@ def _settings(options: object) -> Settings:
             settings[key] = _delimiter(key, value)
         elif key == "format_block":
             if not callable(value):
-                problem = f"{key} is a function of a block or None, not {shown(value)}"
+                problem = f"{key} must be a function of a block or None, not {shown(value)}"
                 raise ConfigError(problem, fix="write lambda block: ...")
             settings[key] = value
         elif key == "merge_separator":
@@ -268,7 +268,7 @@ def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
     keys = _KEYS[path]
     if not isinstance(options, Mapping):
         raise ConfigError(
-            f"{path} is a mapping, not {shown(options)}",
+            f"{path} must be a mapping, not {shown(options)}",
             fix=f"write a mapping with these keys: {', '.join(keys)}",
         )
     for key, value in cast("Mapping[str, object]", options).items():
@@ -285,7 +285,7 @@ def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
 
 def _names_of_hints(value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        problem = f"silent_hints is a list of hint names, not {shown(value)}"
+        problem = f"silent_hints must be a list of hint names, not {shown(value)}"
         raise ConfigError(problem, fix='write ["empty_conversation"]')
     names = tuple(cast("Iterable[str]", value))
     for name in names:
@@ -498,8 +498,9 @@ def as_layer(value: object, *, at: Source | None) -> Transformation | None:
     except ConfigError as error:
         raise ConfigError(error.what, fix=error.fix, at=(at,)) from None
     except TypeError:
+        kinds = "a configuration, a mapping or a function"
         raise ConfigError(
-            f"a transformation is a configuration, a mapping or a function, not {shown(value)}",
+            f"a transformation must be {kinds}, not {shown(value)}",
             fix='write transformation={"format": "xml"}',
             at=(at,),
         ) from None

@@ -241,7 +241,7 @@ def _copied(item: object, key: object, enclosing: Around, rule: _Rule) -> object
             if rule.only_strings and type(name) is not str:
                 path = _path(enclosing)
                 raise DataError(
-                    f"a key{path and f' of {path!r}'} is a string, not {type(name).__name__}",
+                    f"a key{path and f' of {path!r}'} must be a string, not {type(name).__name__}",
                     fix="write it as a string, as JSON does",
                 )
             if name in entries:

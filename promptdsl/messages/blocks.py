@@ -350,7 +350,7 @@ def _result_content(value: object, key: str) -> tuple[object, ...]:
             )
         if not isinstance(block, AnyBlock):
             raise DataError(
-                f"{key}[{index}] is a block, not {f.kind_of(block)}",
+                f"{key}[{index}] must be a block, not {f.kind_of(block)}",
                 fix="block_from_dict() takes strings and dictionaries",
             )
     return blocks

@@ -164,7 +164,7 @@ def _notes_leaf(item: object, enclosing: Around, key: object) -> object:
 def _tags(value: object) -> tuple[str, ...]:
     tags = () if value is None else value
     if not is_list(tags):
-        raise DataError(f"'tags' is a list of strings, not {kind_of(value)}")
+        raise DataError(f"'tags' must be a list of strings, not {kind_of(value)}")
     return tuple(string(tag, f"tags[{index}]") for index, tag in enumerate(tags))
 
 
@@ -180,7 +180,7 @@ def checked_role(role: object) -> Role:
     """Return a role; :class:`DataError` for an unknown role."""
     if is_mapping(role):
         fix = "write Message.from_dict(data) for the dictionary of a message"
-        raise DataError(f"'role' is a string, not {kind_of(role)}", fix=fix)
+        raise DataError(f"'role' must be a string, not {kind_of(role)}", fix=fix)
     name = string(role, "role")
     if name not in ROLES:
         meant = _USUAL_ROLES.get(name.lower())
@@ -204,7 +204,7 @@ def refuse_unknown_keys(data: Mapping[str, object], keys: frozenset[str]) -> Non
     """Raise :class:`DataError` for a key that no message has."""
     for key in data:
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise DataError(f"a key of a message is a string, not {type(key).__name__}")
+            raise DataError(f"a key of a message must be a string, not {type(key).__name__}")
         if key not in keys:
             other = "did you mean 'content'?" if key == "text" else ""
             fix = foreign_format(data) or other or nearest(key[:60], KEYS)

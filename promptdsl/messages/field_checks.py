@@ -48,7 +48,7 @@ def kind_of(value: object) -> str:
 def string(value: object, key: str) -> str:
     """Return a string."""
     if not isinstance(value, str):
-        raise DataError(f"{key!r} is a string, not {kind_of(value)}", fix="give its text")
+        raise DataError(f"{key!r} must be a string, not {kind_of(value)}", fix="give its text")
     return value if type(value) is str else exact(value)
 
 
@@ -68,7 +68,7 @@ def mapping(value: object, key: str) -> Mapping[str, object]:
     """Return a mapping."""
     if not is_mapping(value):
         fix = 'write a dictionary, such as {"plan": "Pro"}'
-        raise DataError(f"{key!r} is a mapping, not {kind_of(value)}", fix=fix)
+        raise DataError(f"{key!r} must be a mapping, not {kind_of(value)}", fix=fix)
     return value
 
 
@@ -85,7 +85,7 @@ def flag(value: object, key: str) -> bool:
         actual = (
             repr(exact(value)) if isinstance(value, str) and len(value) < 60 else kind_of(value)
         )
-        raise DataError(f"{key!r} is true or false, not {actual}", fix="write True or False")
+        raise DataError(f"{key!r} must be true or false, not {actual}", fix="write True or False")
     return value
 
 
@@ -111,7 +111,7 @@ def media(value: object, key: str) -> MediaSource:
     """Return the source of an attachment."""
     if not isinstance(value, MediaSource):
         raise DataError(
-            f"{key!r} is a MediaSource, not {kind_of(value)}",
+            f"{key!r} must be a MediaSource, not {kind_of(value)}",
             fix="block_from_dict() takes it as a dictionary",
         )
     return value

@@ -264,7 +264,7 @@ class Message:
             if not is_mapping(data):
                 from promptdsl.foundation.remedies import message_remedy
 
-                problem = f"a message is a mapping, not {kind_of(data)}"
+                problem = f"a message must be a mapping, not {kind_of(data)}"
                 raise DataError(problem, fix=message_remedy(data))
             role, text = data.get("role"), data.get("content")
             # Most recorded messages have only a role and a text.

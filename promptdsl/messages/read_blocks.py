@@ -149,7 +149,7 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
         return (text_block(text),) if text else ()
     if not is_list(value):
         subject = repr(key) if key else "a content"
-        problem = f"{subject} is a string or a list of blocks, not {kind_of(value)}"
+        problem = f"{subject} must be a string or a list of blocks, not {kind_of(value)}"
         raise DataError(problem, fix=_advice(value, _advice_on_content(value)))
     if type(value) is tuple and all(isinstance(item, AnyBlock) for item in value):
         return cast("tuple[Block, ...]", value)
@@ -175,7 +175,7 @@ def attachments(value: object, key: str) -> tuple[Block, ...]:
     """Return the attachments of a list: paths, addresses, and dictionaries or blocks of media."""
     if not is_list(value):
         fix = 'write ["a.png"] or [{"path": "a.png"}]'
-        raise DataError(f"{key!r} is a list of attachments, not {kind_of(value)}", fix=fix)
+        raise DataError(f"{key!r} must be a list of attachments, not {kind_of(value)}", fix=fix)
     blocks: list[Block] = []
     for index, item in enumerate(value):
         path, data = f"{key}[{index}]", item
@@ -196,7 +196,7 @@ def _block(data: object, path: str) -> Block:
     if isinstance(data, str):
         return text_block(exact(data))
     if not is_mapping(data):
-        problem = f"a block is a dictionary or a string, not {type(data).__name__}"
+        problem = f"a block must be a dictionary or a string, not {type(data).__name__}"
         raise _error(path, problem, _advice(data, 'write {"type": "text", "text": "..."}'))
     # Most blocks are only a text.
     kind, text = data.get("type"), data.get("text")
@@ -312,7 +312,7 @@ def _arguments(entries: _Entries, path: str) -> str:
             raise _contradiction("input", "arguments", path)
         return value
     if not is_mapping(value):
-        raise _error(path, f"'input' is a mapping or its JSON text, not {kind_of(value)}")
+        raise _error(path, f"'input' must be a mapping or its JSON text, not {kind_of(value)}")
     mapping = plain(value, _path(path, "input"))
     if text is None:
         return write_json(mapping)
@@ -346,7 +346,7 @@ def _source(kind: str, entries: _Entries, path: str) -> tuple[MediaSource, _Entr
         return _read_source(short, path)
     value = entries.pop("source")
     if not is_mapping(value):
-        raise _error(path, f"'source' is a mapping, not {kind_of(value)}")
+        raise _error(path, f"'source' must be a mapping, not {kind_of(value)}")
     source, unknown = _read_source(value, _path(path, "source"))
     from_source = source.to_dict()
     for key, text in short.items():
@@ -374,7 +374,7 @@ def _read_source(data: Mapping[str, object], path: str) -> tuple[MediaSource, _E
     if not isinstance(value, str):
         raise _error(path, f"a {kind!r} source needs {SOURCE_KEYS[kind]!r}, a string")
     if not (media_type is None or isinstance(media_type, str)):
-        raise _error(path, f"'media_type' is a string, not {kind_of(media_type)}")
+        raise _error(path, f"'media_type' must be a string, not {kind_of(media_type)}")
     source = MediaSource(kind, value, media_type, from_data=True)
     return source, {key: value for key, value in data.items() if key not in SHORTHANDS}
 

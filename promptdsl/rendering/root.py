@@ -63,7 +63,7 @@ def root_around(tree: object) -> RootNode:
         return _root_of_prompt(tree)
     if not isinstance(tree, Node):
         raise ContentError(
-            f"a prompt is a Timeline, a turn, a Section or a Fragment, not {kind_of(tree)}",
+            f"a prompt must be a Timeline, a turn, a Section or a Fragment, not {kind_of(tree)}",
             fix=_advice(tree),
             at=(author(),),
         )
@@ -86,8 +86,9 @@ def root_around(tree: object) -> RootNode:
     is_prompt = node._mask & (TURN | REQUEST | SECTION | RECORDED) or isinstance(node, FragmentNode)
     if not is_prompt:
         belongs_in_timeline = node._mask & TOOL or isinstance(node, CacheBreakpointNode)
+        kinds = "a Timeline, a turn, a Section or a Fragment"
         raise ContentError(
-            f"a prompt is a Timeline, a turn, a Section or a Fragment, not {named_label(node)}",
+            f"a prompt must be {kinds}, not {named_label(node)}",
             fix="write it in a Timeline" if belongs_in_timeline else "put it in a User or a System",
             at=(author(), node.source),
         )

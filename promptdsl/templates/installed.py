@@ -97,7 +97,7 @@ def load_library(name: str) -> LibraryBase:
     """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LibraryError(
-            f"the name of a library is a string, not {type(name).__name__}",
+            f"the name of a library must be a string, not {type(name).__name__}",
             fix='write it in quotes: "support"',
         )
     allowed = _allowed()

@@ -34,7 +34,7 @@ def check_name(name: object) -> str:
     """
     if not isinstance(name, str):
         raise TemplateError(
-            f"the name of a template is a string, not {type(name).__name__}",
+            f"the name of a template must be a string, not {type(name).__name__}",
             fix='write it in quotes: "name.md.j2"',
         )
     if {"", ".", ".."} & {*name.split("/")} or {"\\", ":", "\0"} & {*name}:

@@ -350,7 +350,7 @@ class TemplateSource:
         path = os.fspath(template) if isinstance(template, os.PathLike) else None  # pyright: ignore[reportUnnecessaryIsInstance]
         if not isinstance(path, str) or "\0" in path:
             raise TemplateError(
-                f"a template is a name or a path, not {shown(template)}",
+                f"a template must be a name or a path, not {shown(template)}",
                 fix='write Template("name.md.j2"), or Template(Path("name.md.j2")) for a file',
             )
         return cls("path", exact(path))
@@ -366,7 +366,7 @@ class TemplateSource:
         """
         if not isinstance(text, str):
             raise TemplateError(
-                f"the text of a template is a string, not {type(text).__name__}",
+                f"the text of a template must be a string, not {type(text).__name__}",
                 fix="pass the text itself",
             )
         check_limit(len(text), MAX_SOURCE, "characters of template")

@@ -38,7 +38,7 @@ def check_variables(
         return variables
     if not isinstance(variables, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ContentError(
-            f"the variables of a template are a mapping, not {type(variables).__name__}",
+            f"the variables of a template must be a mapping, not {type(variables).__name__}",
             fix='write vars={"name": value}',
         )
     try:

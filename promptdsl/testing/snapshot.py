@@ -554,7 +554,7 @@ def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
     try:
         return rendered_here(prompt)
     except ContentError as error:
-        if not error.what.startswith("a prompt is "):
+        if not error.what.startswith("a prompt must be "):
             raise
         fix = error.fix.replace("render(", "prompt_snapshot(")
         raise ContentError(error.what, fix=fix, at=error.at) from None

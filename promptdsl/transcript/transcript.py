@@ -76,7 +76,7 @@ class Transcript(StoredLog):
             )
         if not hasattr(messages, "__iter__") or is_mapping(messages):
             fix = "write Transcript([message]), or Transcript() for an empty transcript"
-            raise ContentError(f"messages is a list, not {kind_of(messages)}", fix=fix)
+            raise ContentError(f"messages must be a list, not {kind_of(messages)}", fix=fix)
         for index, value in enumerate(messages):
             name = type_of(value)
             if name is not None:
@@ -279,7 +279,7 @@ class Transcript(StoredLog):
             if not isinstance(summary, str) or not summary.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TranscriptError("a summary is a text that is not empty", fix="write a text")
             if type(keep) is not int or keep < 0:
-                what = f"keep= is a number of messages, not {shown(keep)}"
+                what = f"keep= must be a number of messages, not {shown(keep)}"
                 raise OptionError(what, fix="write 0 or more")
             leading = {turn.number for turn in self._state.leading()}
             turns = [turn for turn in self._state.turns if turn.number not in leading]

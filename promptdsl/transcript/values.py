@@ -93,7 +93,7 @@ def _check_blocks(blocks: object, path: str, *, in_result: bool = False) -> None
 def _allowed(data: object, keys: frozenset[str], path: str) -> dict[str, Any]:  # Any: JSON
     """Return the entries of a mapping; :class:`DataError` for a key that is not allowed."""
     if not is_mapping(data):
-        raise DataError(f"{path} is an object, not {type(data).__name__}", fix=FIX)
+        raise DataError(f"{path} must be an object, not {type(data).__name__}", fix=FIX)
     for key in data:
         if key not in keys:
             raise DataError(f"{path} has the key {str(key)[:60]!r}", fix=FIX)

@@ -74,7 +74,7 @@ CASES = {
     "no prompt": Case(
         "no_prompt",
         [{"question": "fail"}],
-        "a prompt is a Timeline, a turn, a Section or a Fragment, not None",
+        "a prompt must be a Timeline, a turn, a Section or a Fragment, not None",
     ),
 }
 

@@ -87,7 +87,7 @@ def test_signs_of_a_stored_payload_stay_signs() -> None:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "a text": ("Hi", "a payload is a dictionary or a list of messages, not str"),
+    "a text": ("Hi", "a payload must be a dictionary or a list of messages, not str"),
     "nothing": ({}, "no provider has a payload with the keys (none)"),
     "a response": ({"choices": []}, "no provider has a payload with the keys choices"),
     "control": ({"\x1b[2J\n": 1}, "no provider has a payload with the keys ⟦ESC⟧[2J⟦LF⟧"),

@@ -622,7 +622,7 @@ def test_a_template_that_cannot_be_rendered(
     ("make", "what"),
     [
         (lambda: Template.from_string("x", a=object()), "a is an object, not plain data"),
-        (lambda: Template.from_string("x", ["a"]), "the variables of a template are a mapping"),  # type: ignore[arg-type]
+        (lambda: Template.from_string("x", ["a"]), "the variables of a template must be a mapping"),  # type: ignore[arg-type]
         (lambda: Template.from_string("x", {"a": 1}, a=2), "the variable 'a' is passed twice"),
     ],
 )

@@ -140,7 +140,7 @@ def test_what_happened_is_one_text(write: Any, value: Any) -> None:
     """The action, the key and the event are no nested data; the error names the line."""
     name = {UserAction: "action", StateChange: "key", SystemEvent: "event"}[write]
     error = raised(PromptError, lambda: write(value))
-    expected = f"{name!r} is a string, not {type(value).__name__}"
+    expected = f"{name!r} must be a string, not {type(value).__name__}"
     assert (expected, lines_of(lambda: write(value), 0)[0].split(":")[0]) == (
         error.what,
         error.at[0].split(":")[0],
@@ -201,7 +201,7 @@ def test_data_of_200_levels_is_told() -> None:
         ({"a": object()}, "'field.a' is not a JSON value: object"),
         ([math.nan], "'field[0]' is not a JSON value: nan"),
         ([datetime.date(2026, 2, 3)], "'field[0]' is not a JSON value: date"),
-        ({3: 4}, "a key of 'field' is a string, not int"),
+        ({3: 4}, "a key of 'field' must be a string, not int"),
         ([Text("x")], "'field[0]' is not a JSON value: Text"),
     ],
 )

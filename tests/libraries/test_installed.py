@@ -50,7 +50,7 @@ def test_the_version() -> None:
 def test_a_name_that_is_no_text() -> None:
     """A library is named by a text: another value is an error that says so."""
     error = raised(LibraryError, lambda: Library.load(None))  # type: ignore[arg-type]
-    assert "the name of a library is a string, not NoneType" == error.what
+    assert "the name of a library must be a string, not NoneType" == error.what
 
 
 @pytest.mark.parametrize(

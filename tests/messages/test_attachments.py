@@ -124,13 +124,13 @@ def test_no_files_are_nothing(files: Any) -> None:
 @pytest.mark.parametrize(
     ("files", "what"),
     [
-        ("a.png", "'files' is a list of attachments, not str"),
-        ({"path": "a.png"}, "'files' is a list of attachments, not dict"),
+        ("a.png", "'files' must be a list of attachments, not str"),
+        ({"path": "a.png"}, "'files' must be a list of attachments, not dict"),
         (
             ["a.png", "b"],
             "files[1]: the path 'b' does not show whether it is an image or a document",
         ),
-        ([5], "files[0]: a block is a dictionary or a string, not int"),
+        ([5], "files[0]: a block must be a dictionary or a string, not int"),
         (
             [{"type": "text", "text": "x"}],
             "files[0]: a file is an attachment, not a 'text' block",

@@ -455,7 +455,7 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
     [
         (
             {"system": 7, "messages": []},
-            "system: a content is a string or a list of blocks, not int",
+            "system: a content must be a string or a list of blocks, not int",
         ),
         ([{"role": "user", "content": [{}]}], "messages[0]: content[0]: 'type' is needed"),
         (
@@ -470,24 +470,24 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
             [{"role": "user", "content": [text("x", cache_control={"ttl": "2h"})]}],
             "messages[0]: content[0]: unknown 'ttl' '2h'",
         ),
-        ({"messages": [], "tools": 7}, "'tools' is a list, not int"),
+        ({"messages": [], "tools": 7}, "'tools' must be a list, not int"),
         ({"messages": [], "tools": [7]}, "tools[0]: a dictionary is needed, not int"),
         (
             {"messages": [], "tools": [{"name": "f", "description": 7, "input_schema": {}}]},
-            "tools[0]: 'description' is a string, not int",
+            "tools[0]: 'description' must be a string, not int",
         ),
         ({"messages": [], "tool_choice": 7}, "a dictionary is needed, not int"),
-        ({"messages": [], "tool_choice": {"type": 7}}, "'type' is a string, not int"),
+        ({"messages": [], "tool_choice": {"type": 7}}, "'type' must be a string, not int"),
         (
             {"messages": [], "tool_choice": {"type": "tool", "name": 7}},
-            "'name' is a string, not int",
+            "'name' must be a string, not int",
         ),
         ({"messages": [], "output_config": 7}, "a dictionary is needed, not int"),
         ({"messages": [], "output_config": {"format": 7}}, "a dictionary is needed, not int"),
         ({"messages": [], "output_config": {"format": {}}}, "'schema' is needed"),
         (
             {"messages": [], "output_config": {"format": {"schema": 7}}},
-            "'schema' is a dictionary, not int",
+            "'schema' must be a dictionary, not int",
         ),
     ],
 )
@@ -499,20 +499,23 @@ def test_read_error(data: object, what: str) -> None:
 @pytest.mark.parametrize(
     ("block", "what"),
     [
-        ({"type": 7}, "'type' is a string, not int"),
-        ({"type": "text", "text": 7}, "'text' is a string, not int"),
+        ({"type": 7}, "'type' must be a string, not int"),
+        ({"type": "text", "text": 7}, "'text' must be a string, not int"),
         ({"type": "tool_use", "name": "f", "input": {}}, "'id' is needed"),
-        ({"type": "tool_use", "id": 7, "name": "f", "input": {}}, "'id' is a string, not int"),
+        ({"type": "tool_use", "id": 7, "name": "f", "input": {}}, "'id' must be a string, not int"),
         ({"type": "tool_use", "id": "a", "input": {}}, "'name' is needed"),
-        ({"type": "tool_use", "id": "a", "name": 7, "input": {}}, "'name' is a string, not int"),
+        (
+            {"type": "tool_use", "id": "a", "name": 7, "input": {}},
+            "'name' must be a string, not int",
+        ),
         ({"type": "tool_result"}, "'tool_use_id' is needed"),
-        ({"type": "tool_result", "tool_use_id": 7}, "'tool_use_id' is a string, not int"),
-        ({"type": "thinking", "thinking": 7}, "'thinking' is a string, not int"),
+        ({"type": "tool_result", "tool_use_id": 7}, "'tool_use_id' must be a string, not int"),
+        ({"type": "thinking", "thinking": 7}, "'thinking' must be a string, not int"),
         (
             {"type": "thinking", "thinking": "x", "signature": 7},
-            "'signature' is a string, not int",
+            "'signature' must be a string, not int",
         ),
-        ({"type": "redacted_thinking", "data": 7}, "'data' is a string, not int"),
+        ({"type": "redacted_thinking", "data": 7}, "'data' must be a string, not int"),
         ({"type": "text", "text": "x", "cache_control": 7}, "a dictionary is needed, not int"),
     ],
 )
@@ -588,8 +591,8 @@ RESPONSE: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("keys", "what"),
     [
-        ({"content": "Yes"}, "'content' is a list, not str"),
-        ({"stop_reason": 7}, "'stop_reason' is a string, not int"),
+        ({"content": "Yes"}, "'content' must be a list, not str"),
+        ({"stop_reason": 7}, "'stop_reason' must be a string, not int"),
         ({"usage": 7}, "a dictionary is needed, not int"),
         ({"usage": {"output_tokens_details": 7}}, "a dictionary is needed, not int"),
         ({"content": [{"type": "text"}]}, "content[0]: 'text' is needed"),

@@ -786,8 +786,8 @@ def test_citations_are_text_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        ({"system": "x", "messages": []}, "system: 'content' is a list, not str"),
-        ([{"role": "user", "content": "x"}], "messages[0]: 'content' is a list, not str"),
+        ({"system": "x", "messages": []}, "system: 'content' must be a list, not str"),
+        ([{"role": "user", "content": "x"}], "messages[0]: 'content' must be a list, not str"),
         (
             [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
             "messages[0]: content[0]: a block has one key, not 'type', 'text'",
@@ -798,7 +798,7 @@ def test_citations_are_text_elsewhere() -> None:
         ),
         (
             [{"role": "user", "content": [{"text": 7}]}],
-            "messages[0]: content[0]: 'text' is a string, not int",
+            "messages[0]: content[0]: 'text' must be a string, not int",
         ),
         (
             [{"role": "user", "content": [POINT, text("x")]}],
@@ -947,7 +947,7 @@ def test_usage_without_a_cache() -> None:
         ({"output": {"message": {}}}, "'content' is needed"),
         (
             {"output": {"message": {"content": []}}, "stopReason": 7},
-            "'stopReason' is a string, not int",
+            "'stopReason' must be a string, not int",
         ),
     ],
 )

@@ -964,19 +964,19 @@ def test_read_tools() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (None, "'messages' is a list, not NoneType"),
+        (None, "'messages' must be a list, not NoneType"),
         ({}, "'messages' is needed"),
         ([1], r"messages\[0\]: a dictionary is needed, not int"),
         ([{"content": "x"}], r"messages\[0\]: 'role' is needed"),
         ([{"role": "usr"}], r"messages\[0\]: unknown role 'usr'\n  did you mean 'user'\?"),
-        ([user(1)], r"messages\[0\]: 'content' is a list, not int"),
+        ([user(1)], r"messages\[0\]: 'content' must be a list, not int"),
         ([user([{"type": "text"}])], r"messages\[0\]: content\[0\]: 'text' is needed"),
         ([says("", {"id": "a"})], r"messages\[0\]: tool_calls\[0\]: 'name' is needed"),
         (
             [says("", function("a", X), {"id": 1, "name": "f"})],
-            r"tool_calls\[1\]: 'id' is a string",
+            r"tool_calls\[1\]: 'id' must be a string",
         ),
-        ([{**user("x"), "name": 1}], r"messages\[0\]: 'name' is a string"),
+        ([{**user("x"), "name": 1}], r"messages\[0\]: 'name' must be a string"),
         ({"messages": [], "tools": [{}]}, r"tools\[0\]: 'name' is needed"),
     ],
 )
@@ -1030,7 +1030,7 @@ def test_responses(data: object, expected: Message) -> None:
     [
         (None, "a dictionary is needed, not NoneType"),
         ({"choices": []}, "a dictionary is needed, not NoneType"),
-        ({"choices": 1}, "'choices' is a list, not int"),
+        ({"choices": 1}, "'choices' must be a list, not int"),
         ({"choices": [{}]}, "'text' is needed"),
         (
             {"role": "user", "content": "x"},

@@ -739,7 +739,7 @@ def test_read_choice_of_the_sdk(types: Any) -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (7, "'contents' is a list, not int"),
+        (7, "'contents' must be a list, not int"),
         ({}, "'contents' is needed"),
         ({"contents": {"content": "x"}}, "contents[0]: 'parts' is needed"),
         ({"contents": [], "config": [7]}, "a dictionary is needed, not list"),
@@ -750,10 +750,10 @@ def test_read_choice_of_the_sdk(types: Any) -> None:
         ([7], "contents[0]: a dictionary is needed, not int"),
         (["x", {"role": "tool"}], "contents[1]: unknown 'role' 'tool'"),
         ([{"role": 7}], "contents[0]: unknown 'role' 7"),
-        ([{"parts": 7}], "contents[0]: 'parts' is a list, not int"),
+        ([{"parts": 7}], "contents[0]: 'parts' must be a list, not int"),
         (
             [{"parts": [{"text": "x"}, {"text": 7}]}],
-            "contents[0]: parts[1]: 'text' is a string, not int",
+            "contents[0]: parts[1]: 'text' must be a string, not int",
         ),
         ([{"parts": [{"functionCall": {}}]}], "contents[0]: parts[0]: 'name' is needed"),
         (
@@ -1166,10 +1166,10 @@ def test_calls_of_a_response_have_ids() -> None:
         (7, "a dictionary is needed, not int"),
         ({}, "'candidates' is needed"),
         ({"choices": []}, "'candidates' is needed"),
-        ({"candidates": 7}, "'candidates' is a list, not int"),
+        ({"candidates": 7}, "'candidates' must be a list, not int"),
         (
             {"candidates": [{"content": {"parts": [{"text": 7}]}}]},
-            "parts[0]: 'text' is a string, not int",
+            "parts[0]: 'text' must be a string, not int",
         ),
     ],
 )

@@ -568,16 +568,19 @@ def test_read(wire: object, messages: list[Message]) -> None:
 
 
 UNREADABLE: list[tuple[object, str]] = [
-    (None, "'messages' is a list, not NoneType"),
-    ("hello", "'messages' is a list, not str"),
-    ({"model": "x"}, "'messages' is a list, not NoneType"),
+    (None, "'messages' must be a list, not NoneType"),
+    ("hello", "'messages' must be a list, not str"),
+    ({"model": "x"}, "'messages' must be a list, not NoneType"),
     ([7], "messages[0]: a dictionary is needed, not int"),
     ([{}], "messages[0]: unknown role None"),
     ([{"role": "usr", "content": "a"}], "messages[0]: unknown role 'usr'"),
     ([{"role": ["user"], "content": "a"}], "messages[0]: unknown role ['user']"),
     ([{"role": "user"}], "messages[0]: 'content' is needed"),
-    ([{"role": "user", "content": 7}], "messages[0]: 'content' is a list, not int"),
-    ([{"role": "user", "content": "a", "name": 7}], "messages[0]: 'name' is a string, not int"),
+    ([{"role": "user", "content": 7}], "messages[0]: 'content' must be a list, not int"),
+    (
+        [{"role": "user", "content": "a", "name": 7}],
+        "messages[0]: 'name' must be a string, not int",
+    ),
     (
         [{"role": "user", "content": ["a"]}],
         "messages[0]: content[0]: a dictionary is needed, not str",
@@ -605,7 +608,7 @@ UNREADABLE: list[tuple[object, str]] = [
     ),
     (
         [{"role": "assistant", "tool_calls": {"id": "a"}}],
-        "messages[0]: 'tool_calls' is a list, not dict",
+        "messages[0]: 'tool_calls' must be a list, not dict",
     ),
     (
         [{"role": "assistant", "tool_calls": [{"id": "a"}]}],
@@ -617,11 +620,11 @@ UNREADABLE: list[tuple[object, str]] = [
     ),
     (
         [{"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": 1}}]}],
-        "messages[0]: tool_calls[0]: function: 'arguments' is a string, not int",
+        "messages[0]: tool_calls[0]: function: 'arguments' must be a string, not int",
     ),
     (
         [{"role": "assistant", "refusal": 7}],
-        "messages[0]: 'refusal' is a string, not int",
+        "messages[0]: 'refusal' must be a string, not int",
     ),
     (
         [{"role": "assistant", "audio": 7}],

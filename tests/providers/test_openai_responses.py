@@ -474,28 +474,28 @@ def test_read(data: object, messages: list[Message]) -> None:
 
 
 UNREADABLE: list[tuple[object, str]] = [
-    (None, "'input' is a list, not NoneType"),
-    ("hello", "'input' is a list, not str"),
+    (None, "'input' must be a list, not NoneType"),
+    ("hello", "'input' must be a list, not str"),
     ({"model": "x"}, "'input' is needed"),
     ([7], "input[0]: a dictionary is needed, not int"),
     ([{}], "input[0]: 'type' or 'role' is needed"),
     ([turn("usr", "a")], "input[0]: unknown 'role' 'usr'"),
     ([{"role": "user"}], "input[0]: 'content' is needed"),
-    ([turn("user", 7)], "input[0]: 'content' is a list, not int"),
+    ([turn("user", 7)], "input[0]: 'content' must be a list, not int"),
     ([turn("user", ["a"])], "input[0]: content[0]: a dictionary is needed, not str"),
     ([turn("user", [{}])], "input[0]: content[0]: 'type' is needed"),
     ([turn("user", [{"type": "input_text"}])], "input[0]: content[0]: 'text' is needed"),
     (
         [turn("user", [{"type": "input_image", "image_url": 7}])],
-        "input[0]: content[0]: 'image_url' is a string, not int",
+        "input[0]: content[0]: 'image_url' must be a string, not int",
     ),
     ([turn("user", "a"), {"type": "function_call"}], "input[1]: 'call_id' is needed"),
-    ([result("a", 7)], "input[0]: 'output' is a string or a list of parts, not int"),
+    ([result("a", 7)], "input[0]: 'output' must be a string or a list of parts, not int"),
     (
         [{"type": "reasoning", "summary": [7]}],
         "input[0]: summary[0]: a dictionary is needed, not int",
     ),
-    ({"instructions": 7, "input": []}, "'instructions' is a list, not int"),
+    ({"instructions": 7, "input": []}, "'instructions' must be a list, not int"),
     ({"input": [], "tools": [{"type": "function"}]}, "tools[0]: 'name' is needed"),
     (
         {"input": [], "text": {"format": {"type": "json_schema", "name": "a"}}},

@@ -541,5 +541,5 @@ def test_the_message_of_a_stream_that_is_left() -> None:
 @pytest.mark.parametrize("key", ["choices", "candidates"])
 def test_the_key_that_is_no_list(key: str) -> None:
     """An error of an event names the key that is wrong."""
-    with pytest.raises(DataError, match=f"'{key}' is a list, not int"):
+    with pytest.raises(DataError, match=f"'{key}' must be a list, not int"):
         [*read_stream([{key: -1}])]

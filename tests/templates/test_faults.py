@@ -131,7 +131,7 @@ def test_what_is_not_known(template: str, expected: str) -> None:
         ("{% for x in 5 %}{% endfor %}", "TypeError: 'int' object is not iterable"),
         ("{{ 'a'|truncate(1) }}", "AssertionError: "),
         ("{% include 5 %}", "TypeError: 'int' object is not iterable"),
-        ("{% include [5] %}", "the name of a template is a string, not int"),
+        ("{% include [5] %}", "the name of a template must be a string, not int"),
         ("{% include ['a', 'b'] %}", "no folder has one of the templates ['a', 'b']"),
         (
             "{% block a required %}{% endblock %}",

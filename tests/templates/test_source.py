@@ -63,7 +63,9 @@ def test_a_name_is_a_string() -> None:
     """The name of a template is a string."""
     with pytest.raises(TemplateError) as caught:
         check_name(5)
-    expected = 'the name of a template is a string, not int\n  write it in quotes: "name.md.j2"'
+    expected = (
+        'the name of a template must be a string, not int\n  write it in quotes: "name.md.j2"'
+    )
     assert expected == str(caught.value)
 
 
@@ -78,7 +80,7 @@ def test_a_path_is_a_path(template: Any) -> None:
     with pytest.raises(TemplateError) as caught:
         TemplateSource.of(template)
     assert (
-        f"a template is a name or a path, not {template!r}\n"
+        f"a template must be a name or a path, not {template!r}\n"
         '  write Template("name.md.j2"), or Template(Path("name.md.j2")) for a file'
     ) == str(caught.value)
 
@@ -91,7 +93,7 @@ def test_a_path_is_kept_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (5, "the text of a template is a string, not int\n  pass the text itself"),
+        (5, "the text of a template must be a string, not int\n  pass the text itself"),
         (
             "x" * 1_000_001,
             "it makes more than 1,000,000 characters of template\n  make it do less",

@@ -302,9 +302,9 @@ def _deep_instances() -> Any:
         (_circle, "the data contains itself"),
         (_circle_of_instances, "the data contains itself"),
         (_deep_instances, "nested deeper than 200 levels"),
-        (lambda: {"x": {1: "a"}}, "is a string, not int"),
-        (lambda: {1: "a"}, "is a string, not int"),
-        (lambda: ["x"], "the variables of a template are a mapping, not list"),
+        (lambda: {"x": {1: "a"}}, "must be a string, not int"),
+        (lambda: {1: "a"}, "must be a string, not int"),
+        (lambda: ["x"], "the variables of a template must be a mapping, not list"),
     ],
     ids=["a circle", "a circle of instances", "deep instances", "a key", "a name", "a list"],
 )

@@ -265,7 +265,7 @@ WRONG_CALLS = {
         "  call it for each prompt: prompt_snapshot(prompt, name='first')"
     ),
     "None": (
-        "a prompt is a Timeline, a turn, a Section or a Fragment, not None\n"
+        "a prompt must be a Timeline, a turn, a Section or a Fragment, not None\n"
         "  write `return prompt` in the function that builds it"
     ),
     'User("Hi."), scrub="[0-9]+"': (

@@ -253,7 +253,7 @@ def outcome(**fields: Any) -> dict[str, Any]:
 
 
 CLIENT: list[tuple[Any, str]] = [
-    ("Hi.", "messages[2] is an object, not str"),
+    ("Hi.", "messages[2] must be an object, not str"),
     ({"role": "tool"}, "messages[2].content is a text or a list of blocks"),
     ({"content": "x"}, "messages[2] has the role 'None'"),
     ({**ASK, "role": "x" * 61}, f"messages[2] has the role '{'x' * 60}'"),

@@ -172,7 +172,7 @@ def test_whose_mark_it_is() -> None:
             ["the target takes no such block in a user message", UNSENT],
         ),
         (UnknownBlock({"type": "x", "cache": 1}, "gemini"), [], ["only gemini knows it"]),
-        (UnknownBlock({"type": 1}, "anthropic"), [], ["'type' is a string, not int"]),
+        (UnknownBlock({"type": 1}, "anthropic"), [], ["'type' must be a string, not int"]),
         (
             UnknownBlock(
                 {"type": "x", "id": "i", "cache_control": {"type": "ephemeral"}}, "anthropic"

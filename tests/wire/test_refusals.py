@@ -113,7 +113,7 @@ def test_a_part_with_the_name_of_another(provider: str, type: str) -> None:
 def test_a_type_that_is_no_name(type: object) -> None:
     """The type of a part is a text, and no key of a table."""
     assert (
-        f"messages[0]: content[0]: 'type' is a string, not {type.__class__.__name__}",
+        f"messages[0]: content[0]: 'type' must be a string, not {type.__class__.__name__}",
         "",
     ) == refused("anthropic", by_user({"type": type, "image_url": {}}))
 
@@ -150,10 +150,10 @@ class Unsayable(BaseModel):
 @pytest.mark.parametrize(
     ("data", "what", "fix"),
     [
-        (3, "'messages' is a list, not int", "give the list itself"),
-        ("x", "'messages' is a list, not str", "read it with json.loads first"),
-        (b"x", "'messages' is a list, not bytes", "read it with json.loads first"),
-        ({"messages": {}}, "'messages' is a list, not dict", "give the list itself"),
+        (3, "'messages' must be a list, not int", "give the list itself"),
+        ("x", "'messages' must be a list, not str", "read it with json.loads first"),
+        (b"x", "'messages' must be a list, not bytes", "read it with json.loads first"),
+        ({"messages": {}}, "'messages' must be a list, not dict", "give the list itself"),
         ({"message": []}, "'messages' is needed", "'message' should be 'messages'"),
         ([3], "messages[0]: a dictionary is needed, not int", ""),
         ([{"role": "user", "content": []}, None], "messages[1]: {}, not NoneType", ""),
@@ -166,7 +166,7 @@ class Unsayable(BaseModel):
             "messages[0]: 'role' is needed",
             "'rol' should be 'role'",
         ),
-        ([{"role": 1, "content": []}], "messages[0]: 'role' is a string, not int", ""),
+        ([{"role": 1, "content": []}], "messages[0]: 'role' must be a string, not int", ""),
         ([{"role": "user"}], "messages[0]: 'content' is needed", "known: role"),
         (
             [{"role": "wizard", "content": []}],
@@ -189,8 +189,8 @@ def test_what_is_no_message(provider: str, data: Any, what: str, fix: str) -> No
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        ({"content": "x"}, "'content' is a list, not str"),
-        ({"content": None}, "'content' is a list, not NoneType"),
+        ({"content": "x"}, "'content' must be a list, not str"),
+        ({"content": None}, "'content' must be a list, not NoneType"),
         ({"output": {"message": []}}, "'content' is needed"),
         (None, "a dictionary is needed, not NoneType"),
     ],
@@ -207,11 +207,11 @@ def test_what_is_no_response(data: Any, what: str) -> None:
         ({"input_schema": {}}, "tools[0]: 'name' is needed", "known: input_schema"),
         (
             {"name": "t", "input_schema": []},
-            "tools[0]: 'input_schema' is a dictionary, not list",
+            "tools[0]: 'input_schema' must be a dictionary, not list",
             "",
         ),
-        ({"name": "t"}, "tools[0]: 'input_schema' is a dictionary, not NoneType", ""),
-        ({"name": None}, "tools[0]: 'name' is a string, not NoneType", ""),
+        ({"name": "t"}, "tools[0]: 'input_schema' must be a dictionary, not NoneType", ""),
+        ({"name": None}, "tools[0]: 'name' must be a string, not NoneType", ""),
     ],
 )
 def test_what_is_no_tool(tool: Any, what: str, fix: str) -> None:

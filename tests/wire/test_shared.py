@@ -270,8 +270,8 @@ def test_no_mapping(value: object) -> None:
     ("entries", "types", "what"),
     [
         ({}, str, "'a' is needed"),
-        ({"a": 1}, str, "'a' is a string, not int"),
-        ({"a": None}, list, "'a' is a list, not NoneType"),
+        ({"a": 1}, str, "'a' must be a string, not int"),
+        ({"a": None}, list, "'a' must be a list, not NoneType"),
     ],
 )
 def test_an_entry_that_is_none(entries: Any, types: type, what: str) -> None:

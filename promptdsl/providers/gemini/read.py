@@ -113,7 +113,7 @@ def _with_null(piece: object) -> object:
 def _steps(path: object) -> Steps:
     """Return the keys and indices of a JSON path; raises :class:`DataError` for another path."""
     if not isinstance(path, str) or not _PATH.fullmatch(path):
-        raise DataError(f"'json_path' is a path such as '$.city', not {str(path)[:60]!r}")
+        raise DataError(f"'json_path' must be a path such as '$.city', not {str(path)[:60]!r}")
     steps = _STEP.findall(path)
     if len(steps) > LEVELS:
         raise too_deep("partial_args")

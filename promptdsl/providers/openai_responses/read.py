@@ -299,7 +299,7 @@ def _read_item(data: object) -> Message:
         id = required(item, "call_id", str)
         output: JsonValue = required(item, "output")
         if not isinstance(output, str | list | tuple):
-            problem = f"'output' is a string or a list of parts, not {type(output).__name__}"
+            problem = f"'output' must be a string or a list of parts, not {type(output).__name__}"
             raise DataError(problem)
         tool, extra = optional_string(item.get("name"), "name"), read_origin(kind, item)
         role, block = "tool", ToolResultBlock(id, read_content(output), tool, extra=extra)

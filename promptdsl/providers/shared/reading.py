@@ -53,7 +53,7 @@ def items(data: object, location: str) -> Sequence[Any]:  # Any: recorded data
     fix = (
         "read it with json.loads first" if isinstance(data, str | bytes) else "give the list itself"
     )
-    raise DataError(f"{location!r} is a list, not {type(data).__name__}", fix=fix)
+    raise DataError(f"{location!r} must be a list, not {type(data).__name__}", fix=fix)
 
 
 def mapping(data: object) -> Param:
@@ -89,7 +89,7 @@ def required(fields: Mapping[str, object], key: str, kind: type = object) -> obj
         raise DataError(f"{key!r} is needed", fix=fix)
     value = fields[key]
     if not isinstance(value, kind):
-        raise DataError(f"{key!r} is {_NAMES[kind]}, not {type(value).__name__}")
+        raise DataError(f"{key!r} must be {_NAMES[kind]}, not {type(value).__name__}")
     return value
 
 

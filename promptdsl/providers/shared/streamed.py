@@ -59,7 +59,7 @@ def index_of(index: object) -> int:
     """Return the index of a part; raises :class:`DataError` if it is not an integer."""
     if type(index) is int:
         return index
-    raise DataError(f"the index of a part is an integer, not {type(index).__name__}")
+    raise DataError(f"the index of a part must be an integer, not {type(index).__name__}")
 
 
 def merge(fields: JsonDict, delta: JsonDict) -> None:
