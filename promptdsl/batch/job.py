@@ -215,7 +215,7 @@ def _skip_done(
         if result.digest != file["digest"]:
             now = "fails now" if result.problem else "gives another request now"
             raise DataError(
-                f"row {row.number:,}, the first in {file['name']}, {now}",
+                f"row {row.number:,}, the first row of {file['name']}, {now}",
                 fix="--force continues anyway; a new folder starts again",
             )
 

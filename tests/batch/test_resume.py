@@ -311,7 +311,7 @@ def test_a_prompt_that_is_another_each_time_is_found(folder: Folder) -> None:
     folder.batch(*arguments)
     before = contents(folder.path / "out")
     done = folder.batch(*arguments, "--resume")
-    problem = "row 1, the first in requests-00001.jsonl, gives another request now"
+    problem = "row 1, the first row of requests-00001.jsonl, gives another request now"
     assert (2, True) == (done.code, problem in done.err)
     assert 0 == folder.batch(*arguments, "--resume", "--force").code
     assert before.keys() == contents(folder.path / "out").keys()
@@ -328,7 +328,7 @@ def test_a_second_file_that_begins_with_another_request() -> None:
 
     renderer = RowRenderer(other, model="gpt-5")
     reader = RowReader(["rows.jsonl"], renderer.parameters.columns)
-    problem = "row 5, the first in requests-00002.jsonl, gives another request now"
+    problem = "row 5, the first row of requests-00002.jsonl, gives another request now"
     with pytest.raises(DataError, match=problem):
         next(write_batch(Job(reader, renderer, lambda: renderer, {}), "out", resume=True))
 

@@ -850,7 +850,7 @@ def test_citations_are_text_elsewhere() -> None:
                 "messages": [],
                 "outputConfig": {"textFormat": {"structure": {"jsonSchema": {"schema": "[]"}}}},
             },
-            "'schema' is the JSON text of an object",
+            "'schema' must be the JSON text of an object",
         ),
     ],
 )

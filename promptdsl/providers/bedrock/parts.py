@@ -473,7 +473,7 @@ def _read_output(config: Mapping[str, object]) -> RawSetting | None:
         return RawSetting(raw, "bedrock", None, f"textFormat {shown(output_format.get('type'))}")
     schema = read_json(required(definition, "schema", str))
     if not isinstance(schema, Mapping):
-        raise DataError("'schema' is the JSON text of an object")
+        raise DataError("'schema' must be the JSON text of an object")
     name = optional_string(definition.get("name"), "name")
     description = optional_string(definition.get("description"), "description")
     output = OutputSchema(schema, "output" if name is None else name, description)
