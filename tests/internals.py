@@ -124,7 +124,7 @@ from promptdsl.foundation.json import (
     read_json,
     write_json,
 )
-from promptdsl.foundation.json import unique as unique_pairs
+from promptdsl.foundation.json import object_of_pairs as unique_pairs
 from promptdsl.foundation.old_names import OLD_NAMES
 from promptdsl.foundation.readable import Neighbours, readable, within_line
 from promptdsl.foundation.remedies import (

@@ -12,7 +12,7 @@ from typing import TypeAlias, overload
 
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import Leaf, is_list, is_mapping, json_leaf, plain
-from promptdsl.foundation.json import stack_is_full
+from promptdsl.foundation.json import full_stack_error
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, pattern
 
@@ -98,7 +98,7 @@ def json_text(value: object, name: str = "value", leaf: Leaf = json_leaf) -> str
     try:
         text = json.dumps(plain(value, name, leaf), ensure_ascii=False)
     except (DataError, RecursionError) as failure:
-        error = failure if isinstance(failure, DataError) else stack_is_full()
+        error = failure if isinstance(failure, DataError) else full_stack_error()
         raise ContentError(error.what, fix=error.fix) from None
     return _JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 

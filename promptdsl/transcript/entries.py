@@ -16,7 +16,7 @@ from promptdsl.foundation.author_text import TAGS
 from promptdsl.foundation.errors import OptionError, TranscriptError, shown
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, json_leaf, plain, thawed
 from promptdsl.foundation.guards import minimal_body
-from promptdsl.foundation.json import ABSENT, DECODER, Absent, JsonObject, unique
+from promptdsl.foundation.json import ABSENT, DECODER, Absent, JsonObject, object_of_pairs
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.details import KEYS, ROLES
@@ -156,7 +156,7 @@ def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
     if end != len(text):
         raise ValueError("it is not a JSON object")
     if _may_lose_a_key(body, json_object):
-        json.loads(text, object_pairs_hook=unique)
+        json.loads(text, object_pairs_hook=object_of_pairs)
     return json_object
 
 

@@ -21,7 +21,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, OptionError, counted, shown
 from promptdsl.foundation.files import atomic_writer, checked_path
 from promptdsl.foundation.frozen import is_list, is_mapping, json_leaf, plain
-from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
+from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, object_of_pairs
 from promptdsl.foundation.source import LibrarySection, Source, author, public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import TextBlock, ToolResultBlock
@@ -293,7 +293,7 @@ class PromptRecord:
         """
         try:
             name = checked_path(file, "record.json")
-            data = json.loads(Path(name).read_bytes().decode(), object_pairs_hook=unique)
+            data = json.loads(Path(name).read_bytes().decode(), object_pairs_hook=object_of_pairs)
         except (OSError, ValueError, RecursionError) as error:
             fix = "pass a file that PromptRecord.save() wrote"
             problem = f"cannot read {os.fspath(file)!r}: {error}"
