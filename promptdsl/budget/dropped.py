@@ -34,7 +34,7 @@ from promptdsl.foundation.errors import counted
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
-from promptdsl.tokens.payloads import OWN
+from promptdsl.tokens.payloads import TARGET_FORMAT
 from promptdsl.tree.masks import MEDIA, SHIFT
 from promptdsl.tree.node import Node, in_words, label
 from promptdsl.tree.part_nodes import SectionNode
@@ -353,7 +353,7 @@ def rows_of(needed: Iterable[Needed], required: int) -> list[JsonDict]:
     for part in needed:
         remaining -= part.tokens
         rows += [_row(part, 0), *(_row(inner, 1) for inner in part.parts)]
-    return [*rows, {"depth": 0, "what": OWN, "tokens": remaining}] if remaining else rows
+    return [*rows, {"depth": 0, "what": TARGET_FORMAT, "tokens": remaining}] if remaining else rows
 
 
 def lines_of(rows: Sequence[JsonDict], maximum: int) -> str:
@@ -362,7 +362,9 @@ def lines_of(rows: Sequence[JsonDict], maximum: int) -> str:
     The lines without an indent add up. After ``maximum`` parts there is one line for all others,
     and one for the target's format.
     """
-    outer = [index for index, row in enumerate(rows) if not row["depth"] and row["what"] != OWN]
+    outer = [
+        index for index, row in enumerate(rows) if not row["depth"] and row["what"] != TARGET_FORMAT
+    ]
     shown_rows = [*rows]
     if len(outer) > maximum + 1:
         tokens = sum(rows[index]["tokens"] for index in outer[maximum:])
@@ -370,7 +372,7 @@ def lines_of(rows: Sequence[JsonDict], maximum: int) -> str:
         shown_rows = [
             *rows[: outer[maximum]],
             rest,
-            *(row for row in rows[-1:] if row["what"] == OWN),
+            *(row for row in rows[-1:] if row["what"] == TARGET_FORMAT),
         ]
     width = max((len(f"{row['tokens']:,}") for row in shown_rows), default=0)
     lines: list[str] = []

@@ -30,7 +30,7 @@ from promptdsl.messages import Block, DataBlock, TextBlock, ToolResultBlock, Too
 from promptdsl.messages.blocks import default_text, described
 from promptdsl.messages.message import Message, answers_in
 from promptdsl.tokens.count import Tokens
-from promptdsl.tokens.counters import REMEMBERED, Remembered
+from promptdsl.tokens.counters import CACHED_CHARACTERS, TextCache
 from promptdsl.tokens.cut import best_boundary, character_boundary, fitting_end
 from promptdsl.tokens.payloads import block_tokens
 from promptdsl.tree.masks import TEXT, bits
@@ -237,9 +237,9 @@ def _capped(result: Block, *, maximum: int, tokens: Tokens, facts: ModelFacts) -
 
 
 @lru_cache(maxsize=4)
-def _cache(_tokens: Tokens) -> Remembered[dict[int, str]]:
+def _cache(_tokens: Tokens) -> TextCache[dict[int, str]]:
     """Return the cache of a token counter: by text, its cut versions by their maximum of tokens."""
-    return Remembered(REMEMBERED)
+    return TextCache(CACHED_CHARACTERS)
 
 
 def capped_text(text: str, maximum: int, tokens: Tokens) -> str:

@@ -22,7 +22,7 @@ from promptdsl.transcript.stores import entry_of_row, fork_safe_lock, refused
 SUFFIX = ".jsonl"
 LONGEST = 240
 """The maximum number of characters in the name of a file, without the suffix."""
-REMEMBERED = 4_096
+CACHED_POSITIONS = 4_096
 """The number of files whose read position is cached; for others, an append reads all lines."""
 _NAME = re.compile(r"(?:[a-z0-9_-]|%[0-9A-F]{2})+\.jsonl")
 _ODD = re.compile(rb"[^a-z0-9_-]|^(?=(con|prn|aux|nul|com\d|lpt\d)$).")
@@ -122,7 +122,7 @@ class FolderStore:
                             file.go_on_from(position)
                         file.read()
                         yield file
-                        if len(self._positions) >= REMEMBERED:
+                        if len(self._positions) >= CACHED_POSITIONS:
                             self._positions.clear()
                         self._positions[path] = file.position
                         return
