@@ -9,7 +9,7 @@ from promptdsl.foundation.errors import OptionError, TranscriptError, require, s
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import public_api
 from promptdsl.transcript.entries import TranscriptEntry
-from promptdsl.transcript.stores import SEALED, TranscriptStore, entry_of_row, refused
+from promptdsl.transcript.stores import SEALED, TranscriptStore, append_conflict, entry_of_row
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Table
@@ -221,11 +221,11 @@ class SqlStore:
             self._lock(connection, key)
             last = connection.scalar(select(func.max(column.number)).where(column.key == key))
             if (last or 0) + 1 != first:
-                raise refused(key, first)
+                raise append_conflict(key, first)
             try:
                 connection.execute(self._table.insert(), rows)
             except IntegrityError:
-                raise refused(key, first) from None
+                raise append_conflict(key, first) from None
 
     @public_api
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:

@@ -15,7 +15,7 @@ from promptdsl.foundation.source import public_api
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
 from promptdsl.transcript.files import Position, TranscriptFile, named
-from promptdsl.transcript.stores import entry_of_row, fork_safe_lock, refused
+from promptdsl.transcript.stores import append_conflict, entry_of_row, fork_safe_lock
 
 # A store in a folder: a file for each transcript, as ``Transcript.open(path)`` writes it.
 
@@ -62,10 +62,10 @@ class FolderStore:
             return
         first, path = entries[0].number, self.path(key)
         if first > 1 and not os.path.exists(path):
-            raise refused(key, first)
+            raise append_conflict(key, first)
         with self._locked(path) as file:
             if file.last + 1 != first:
-                raise refused(key, first)
+                raise append_conflict(key, first)
             file.write(entries)
 
     @public_api
@@ -202,7 +202,7 @@ class SqliteStore:
                 last = "SELECT max(number) FROM promptdsl_entries WHERE key = ?"
                 ((number,),) = connection.execute(last, (key,))
                 if (number or 0) + 1 != entries[0].number:
-                    raise refused(key, entries[0].number)
+                    raise append_conflict(key, entries[0].number)
                 connection.executemany("INSERT INTO promptdsl_entries VALUES (?, ?, ?)", rows)
                 connection.execute("COMMIT")
             except BaseException:

@@ -334,7 +334,7 @@ class Transcript(StoredLog):
             copy._entries = {n: entry for n, entry in self._gapless().items() if n <= number}
             copy._state = state_after(copy._entries)
             copy._changed()
-            copy._note_read_only(copy._entries.values())
+            copy._note_refusal(copy._entries.values())
             return copy
 
     # Targets.
