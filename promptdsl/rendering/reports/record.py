@@ -27,7 +27,7 @@ from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import CHOICES, Loss, OutputSchema, Prompt, ToolDefinition
+from promptdsl.messages.prompt import FIXED_CHOICES, Loss, OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.cards import BudgetUse, RequestView
 from promptdsl.rendering.reports.dropped_parts import located_dropped
 from promptdsl.rendering.reports.html_view import html_view
@@ -85,7 +85,7 @@ def _bare_settings(rows: JsonDict) -> JsonDict:
 
 
 def _choice(choice: str | None) -> str | None:
-    return choice if choice in CHOICES else None
+    return choice if choice in FIXED_CHOICES else None
 
 
 def _kind(what: str) -> str:
