@@ -172,7 +172,7 @@ from promptdsl.messages.names import HINTS, ServerName
 from promptdsl.messages.pairing import OpenCalls, calls_in, closes_calls
 from promptdsl.messages.read_blocks import contents, text_block, tool_result_block, tool_use_block
 from promptdsl.messages.schemas import (
-    MOST_REFERENCES,
+    MAXIMUM_REFERENCES,
     check_shape,
     closed,
     inlined,
@@ -378,9 +378,9 @@ __all__ = [
     "LONGEST_HEADER",
     "MARKDOWN",
     "MAXIMUM_AT_ONCE",
+    "MAXIMUM_REFERENCES",
     "MAX_BYTES",
     "MOST_FINDINGS",
-    "MOST_REFERENCES",
     "NAMED",
     "NAMES",
     "NO_DELIMITER",
