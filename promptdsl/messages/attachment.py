@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from promptdsl.foundation.errors import MediaError
-from promptdsl.foundation.files import SMALLER, read_file
+from promptdsl.foundation.files import SMALLER_ADVICE, read_file
 from promptdsl.messages.media_type import (
     URL,
     MediaKind,
@@ -159,7 +159,7 @@ def of_bytes(
 def _check_size(size: int) -> None:
     if size > MAX_BYTES:
         raise MediaError(
-            f"the attachment has {size:,} bytes, the limit is {MAX_BYTES:,}", fix=SMALLER
+            f"the attachment has {size:,} bytes, the limit is {MAX_BYTES:,}", fix=SMALLER_ADVICE
         )
 
 
