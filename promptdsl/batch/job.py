@@ -21,7 +21,7 @@ from promptdsl.batch.service import TakenKey
 from promptdsl.batch.writer import MANIFEST, BatchWriter, is_unfinished, read_manifest, shown_path
 from promptdsl.foundation.errors import DataError, nearest
 
-TRIED = 20
+TRIED_ROWS = 20
 """The number of first rows that are tried: the first that does not fail describes the batch."""
 Load = Callable[[], RowRenderer]
 """A function that makes the renderer in a worker process."""
@@ -173,12 +173,12 @@ def _count(load: Load, first: TableRow | None) -> Work:
 def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, Iterator[TableRow]]:
     """Return the first row that does not fail, its render, and an iterator over all rows.
 
-    Only the first ``TRIED`` rows are tried; the row and its render are ``None`` if all of them
+    Only the first ``TRIED_ROWS`` rows are tried; the row and its render are ``None`` if all of them
     fail. Raises :class:`DataError` if there is no row, or none of these has the column ``id``, and
     :class:`TakenKey` if ``extra`` has a key that the prompt writes.
     """
     rows = iter(job.reader)
-    tried = [*islice(rows, TRIED)]
+    tried = [*islice(rows, TRIED_ROWS)]
     names = {name for row in tried for name in row.cells}
     if not tried:
         raise DataError(f"there is no row in {', '.join(job.reader.paths)}")

@@ -273,7 +273,7 @@ def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, ReadCache]
     for run_index in range(len(node.content) - 1, -1, -1):
         run = node.content[run_index]
         if isinstance(run, RecordedNode) and run._mask & COMPACTED == COMPACTED:
-            find = partial(_find, wire=wire, start=read_cache_of(run).start)
+            find = partial(_newest_compaction, wire=wire, start=read_cache_of(run).start)
             newest = remember(run, ("compaction", wire.provider_format), find)
             index = newest.index - first_of(run)
             if newest.rest is not None and index >= 0:
@@ -281,7 +281,7 @@ def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, ReadCache]
     return None
 
 
-def _find(
+def _newest_compaction(
     messages: Sequence[Message], before: _Compaction | None, *, wire: Wire, start: int
 ) -> _Compaction:
     """Return the newest compaction in messages.

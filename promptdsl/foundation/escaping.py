@@ -92,7 +92,7 @@ def title(text: str) -> str:
 def json_text(value: object, name: str = "value", leaf: Leaf = json_leaf) -> str:
     r"""Return strict JSON on one line, with ``<``, ``>`` and ``&`` as escapes, such as ``\u003c``.
 
-    The other characters that a body has as references, U+2028 and U+2029 are escapes, too.
+    Control characters, lone surrogates, U+2028 and U+2029 are escapes, too.
     ``leaf`` may return JSON data for objects of other types. Raises :class:`ContentError` for a
     value that JSON cannot express (NaN, a date), for data that contains itself, and for data nested
     deeper than 200 levels. The error calls the value ``name``.
