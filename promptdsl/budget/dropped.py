@@ -316,9 +316,8 @@ class Dropped:
 
     def __str__(self) -> str:
         location = f"{self.source}: " if self.source else ""
-        text = (
-            self.text if len(self.text) <= LONGEST_TEXT else f"{self.text[: LONGEST_TEXT - 3]}..."
-        )
+        is_short = len(self.text) <= LONGEST_TEXT
+        text = self.text if is_short else f"{self.text[: LONGEST_TEXT - 3]}..."
         quoted = f": {text!r}" if text else ""
         quoted += f" ({self.note})" if self.note else ""
         return (
@@ -566,9 +565,8 @@ def needed_by(
             name = described(node)
             if node.options.id:
                 name = named(name, node.options.address)
-            needed.append(
-                Needed(name, tokens, node.source, kind, tuple(inner_parts[:SHOWN_INNER_PARTS]))
-            )
+            shown_parts = tuple(inner_parts[:SHOWN_INNER_PARTS])
+            needed.append(Needed(name, tokens, node.source, kind, shown_parts))
     return needed
 
 

@@ -105,12 +105,10 @@ class _Requests:
         counts as part of them, because it may have been after the history.
         """
         half_step = max(min(self.unit.cuts.step // 2, self.budget // 4), 1)
-        tokens_after += (
-            self.tokens_before[stop] - self.tokens_before[end] + self.budget // MARGIN_DIVISOR
-        )
-        return (
-            self.excess_before + self.tokens_before[end] + -(-tokens_after // half_step) * half_step
-        )
+        question_tokens = self.tokens_before[stop] - self.tokens_before[end]
+        tokens_after += question_tokens + self.budget // MARGIN_DIVISOR
+        rounded_up = -(-tokens_after // half_step) * half_step
+        return self.excess_before + self.tokens_before[end] + rounded_up
 
     def had_state(self, state: State, start: int, grounding_tokens: int) -> bool:
         """Return whether the request that the turn at ``start`` answers certainly had a state.

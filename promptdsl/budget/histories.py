@@ -162,10 +162,10 @@ def default_step(
     """Return the step of a history whose author wrote none: an eighth or a fourth of the budget.
 
     The step is an eighth if a cache is then expected to serve ``REUSED_SHARE`` of a request. The
-    mean size of the first rounds is the basis of this estimate. These are the rounds within half of the
-    budget and within ``free_tokens``, which the limit leaves for the history. So the step does not
-    change after something is cut. Rounds count with the size that they had before clearing, because
-    results are cleared in the same steps.
+    mean size of the first rounds is the basis of this estimate. These are the rounds within half of
+    the budget and within ``free_tokens``, which the limit leaves for the history. So the step does
+    not change after something is cut. Rounds count with the size that they had before clearing,
+    because results are cleared in the same steps.
 
     ``tokens_before`` has by message the tokens of the messages before it.
     """
