@@ -164,7 +164,7 @@ Joints: TypeAlias = dict[tuple[int, ...], str]
 """The separators before merged turns, by the index of the message and of the turn's first block."""
 
 
-@made_by_render  # so the check of a user's arguments does not slow down each render
+@made_by_render
 @attrs.frozen
 class Prompt:
     """The content of a request: messages, the tools a model may call, the schema of its answer.
