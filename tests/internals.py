@@ -124,7 +124,7 @@ from promptdsl.foundation.json import (
     read_json,
     write_json,
 )
-from promptdsl.foundation.json import unique as unique_pairs
+from promptdsl.foundation.json import object_of_pairs as unique_pairs
 from promptdsl.foundation.old_names import OLD_NAMES
 from promptdsl.foundation.readable import Neighbours, readable, within_line
 from promptdsl.foundation.remedies import (
@@ -172,7 +172,7 @@ from promptdsl.messages.names import HINTS, ServerName
 from promptdsl.messages.pairing import OpenCalls, calls_in, closes_calls
 from promptdsl.messages.read_blocks import contents, text_block, tool_result_block, tool_use_block
 from promptdsl.messages.schemas import (
-    MOST_REFERENCES,
+    MAXIMUM_REFERENCES,
     check_shape,
     closed,
     inlined,
@@ -294,18 +294,18 @@ from promptdsl.testing.store_contract import _check_equal as same_entries
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import (
-    ASSUMED,
+    ASSUMED_SIZE,
     AttachedMedia,
     attachment_tokens,
     image_tokens,
     media_at,
     pixels,
 )
-from promptdsl.tokens.counters import OVERHEAD, Remembered, encoder
+from promptdsl.tokens.counters import OVERHEAD, TextCache, encoder
 from promptdsl.tokens.cut import best_boundary, character_boundary
 from promptdsl.tokens.encodings import (
-    AT_ONCE,
-    FORCED,
+    FORCED_CUT,
+    MAXIMUM_AT_ONCE,
     SHIPPED,
     adds_up,
     first_cut,
@@ -350,8 +350,7 @@ from promptdsl.tree.turn_nodes import (
 
 __all__ = [
     "ABSENT",
-    "ASSUMED",
-    "AT_ONCE",
+    "ASSUMED_SIZE",
     "BASE_LINE",
     "BROKEN",
     "CACHE",
@@ -368,7 +367,7 @@ __all__ = [
     "EVENT_DELIMITER",
     "FILTERS",
     "FINISH_REASONS",
-    "FORCED",
+    "FORCED_CUT",
     "FORMATS",
     "HINTS",
     "INTERRUPTED",
@@ -378,9 +377,10 @@ __all__ = [
     "LOADED_LIBRARIES",
     "LONGEST_HEADER",
     "MARKDOWN",
+    "MAXIMUM_AT_ONCE",
+    "MAXIMUM_REFERENCES",
     "MAX_BYTES",
     "MOST_FINDINGS",
-    "MOST_REFERENCES",
     "NAMED",
     "NAMES",
     "NO_DELIMITER",
@@ -450,7 +450,6 @@ __all__ = [
     "ReadCache",
     "RecordedNode",
     "Registration",
-    "Remembered",
     "Request",
     "Resolved",
     "Role",
@@ -470,6 +469,7 @@ __all__ = [
     "TemplateFile",
     "TemplateFolder",
     "TemplateSource",
+    "TextCache",
     "TokenFactors",
     "TokenPart",
     "TokenView",

@@ -56,6 +56,14 @@ def test_several_values(text: str, both: tuple[str, str]) -> None:
     assert all(value in caught.value.what for value in both)
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\x85"])
+def test_a_line_separator_in_a_fence(separator: str) -> None:
+    """A string in a fence may have a character that Python takes for the end of a line."""
+    answer = {"city": f"Rome{separator}Oslo"}
+    text = f"Not [1]:\n```json\n{json.dumps(answer, ensure_ascii=False)}\n```"
+    assert answer == read(text, structured=True)
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab{}[]\"'`\n", max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner),

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from promptdsl import ContentError
-from tests.internals import MOST_REFERENCES, check_shape, closed, inlined, is_closed, type_schema
+from tests.internals import MAXIMUM_REFERENCES, check_shape, closed, inlined, is_closed, type_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -583,4 +583,4 @@ def test_definitions_that_explode() -> None:
     twice = {f"D{n}": {"anyOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in range(60)}
     schema = {"type": "object", "properties": {"p": {"$ref": "#/$defs/D0"}}, "$defs": twice}
     whole, is_whole = inlined(schema)
-    assert (False, True) == (is_whole, str(whole).count("anyOf") <= MOST_REFERENCES)
+    assert (False, True) == (is_whole, str(whole).count("anyOf") <= MAXIMUM_REFERENCES)

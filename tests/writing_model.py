@@ -18,7 +18,7 @@ FORBIDS = {
 }
 """What may not stand in a block, fragments seen through."""
 
-AT_ONCE = {"Turn", "Section"}
+MAXIMUM_AT_ONCE = {"Turn", "Section"}
 """Blocks that refuse what they forbid the moment it is written."""
 
 
@@ -188,7 +188,7 @@ class Writer:
             return None
         if self.stack[-1].owner is not self:
             return ScopeError
-        if self.block.kind in AT_ONCE and forbidden(self.block, part):
+        if self.block.kind in MAXIMUM_AT_ONCE and forbidden(self.block, part):
             return PlacementError
         if self.entries is None:
             return ScopeError

@@ -1,4 +1,4 @@
-"""Renders many rows in their order and in bounded memory: here, in processes, or on Ray.
+"""Renders rows in order and in bounded memory: in this process, in others, or on Ray.
 
 Read :func:`render_rows` first, then :func:`results`. The pool of processes comes next, then the
 pool on a Ray cluster.
@@ -31,9 +31,9 @@ from promptdsl.foundation.frozen import is_mapping
 Work: TypeAlias = Callable[[TableRow], RowResult]
 LoadWork: TypeAlias = Callable[[], Work]
 """A function that a worker process calls once; it returns the work for each row."""
-UNPICKLED = (pickle.PicklingError, AttributeError, TypeError, RecursionError)
+PICKLE_ERRORS = (pickle.PicklingError, AttributeError, TypeError, RecursionError)
 """The errors that pickle raises for an object that it cannot write."""
-MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
+MAXIMUM_ROWS, MAXIMUM_CHARACTERS = 64, 1_000_000
 """The maximum number of rows that a worker process gets at once, and of the characters in them.
 
 A chunk may have more characters: it ends with the row that passes the maximum.
@@ -92,7 +92,7 @@ class Pool(Protocol):
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
         """Start a chunk, and return a function that waits for its results, which have no rows.
 
-        Raises one of ``UNPICKLED`` for rows that cannot be sent to another process.
+        Raises one of ``PICKLE_ERRORS`` for rows that cannot be sent to another process.
         """
         ...
 
@@ -116,6 +116,7 @@ def results(
     pending_chunks: deque[tuple[list[TableRow], Callable[[], list[RowResult]]]] = deque()
 
     def results_of_first() -> Iterator[RowResult]:
+        """Yield the results of the first pending chunk; wait for them if necessary."""
         chunk, results_of_chunk = pending_chunks.popleft()
         for row, result in zip(chunk, results_of_chunk(), strict=True):
             yield result._replace(row=row)
@@ -124,7 +125,7 @@ def results(
         for chunk in _chunks(rows, pool.most_rows):
             try:
                 pending_chunks.append((chunk, pool.submit(chunk)))
-            except UNPICKLED:  # a cell cannot be sent to another process
+            except PICKLE_ERRORS:  # a cell cannot be sent to another process
                 pending_chunks.append((chunk, partial(without_rows, work, chunk)))
             if len(pending_chunks) > pool.ahead:
                 yield from results_of_first()
@@ -142,7 +143,7 @@ def without_rows(work: Work, chunk: list[TableRow]) -> list[RowResult]:
 class ProcessPool:
     """Processes of this machine. Each is a new interpreter, because a fork would copy locks."""
 
-    most_rows = MOST_ROWS
+    most_rows = MAXIMUM_ROWS
 
     def __init__(self, load: LoadWork, workers: int) -> None:
         self.ahead = 2 * workers
@@ -182,7 +183,7 @@ def _chunks(rows: Iterable[TableRow], max_rows: int) -> Iterator[list[TableRow]]
         cells: object = row.cells
         if is_mapping(cells):
             characters += sum(len(cell) for cell in cells.values() if isinstance(cell, str))
-        if len(chunk) == max_rows or characters > MOST_CHARACTERS:
+        if len(chunk) == max_rows or characters > MAXIMUM_CHARACTERS:
             yield chunk
             chunk, characters = [], 0
     if chunk:
@@ -203,6 +204,7 @@ def _start_worker(load: LoadWork) -> None:
 
 
 def _end_with(sentinel: int) -> None:
+    """End this process when the process of a sentinel ends."""
     connection.wait([sentinel])
     os._exit(1)
 
@@ -214,7 +216,7 @@ def _chunk_results(pickled: bytes) -> list[RowResult]:
 
 # A pool of processes on a Ray cluster: a task for each chunk of rows.
 
-MOST_CPUS = 64
+MAXIMUM_CPUS = 64
 """The maximum number of CPUs without ``workers``: one process cannot send rows to more."""
 
 
@@ -245,7 +247,7 @@ class RayPool:
         if not (cpus or workers):
             fix = "add a machine with CPUs, or give --workers to wait for one"
             raise OptionError("the Ray cluster has no CPU", fix=fix)
-        self.ahead = 2 * min(cpus, MOST_CPUS) if workers is None else workers - 1
+        self.ahead = 2 * min(cpus, MAXIMUM_CPUS) if workers is None else workers - 1
         # The processes of a cluster find the files in their working folder, so they must not change
         # to the folder of this process: on their machine it may have other files.
         has_sent_files = self._connected_here and address != "local"

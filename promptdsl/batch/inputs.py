@@ -37,22 +37,22 @@ from promptdsl.foundation.unicode import on_one_line
 
 # The cells of a row as arguments of a function, by their declared types, and as JSON.
 
-_WORDS = {"true": True, "false": False, "1": True, "0": False}
+_BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 _NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
-_READ: dict[type, Callable[[str], object]] = {
+_READERS: dict[type, Callable[[str], object]] = {
     int: lambda text: int(_number_text(text)),
     float: lambda text: float(_number_text(text)),
-    bool: lambda text: _WORDS[text.strip().lower()],
+    bool: lambda text: _BOOLEANS[text.strip().lower()],
     datetime: datetime.fromisoformat,
     date: date.fromisoformat,
 }
 """For each type that a parameter may declare, the function that reads a text as it."""
-_CHECKED = (*_READ, str, type(None))
+_CHECKED_TYPES = (*_READERS, str, type(None))
 """The types that are checked. A parameter of another type takes every cell, except a choice."""
 
 
-_MOST_BITS = 10_000
-"""An integer with more bits becomes a shortened text: Python writes at most 4,300 digits."""
+_TOO_MANY_BITS = 10_000
+"""An integer with this many bits becomes a shortened text: Python writes at most 4,300 digits."""
 
 
 @attrs.frozen
@@ -145,9 +145,9 @@ class Parameters:
                 return None
             for kind in types:
                 # JSON has numbers and truth values, but no dates.
-                if kind in _READ and (texts or issubclass(kind, date)):
+                if kind in _READERS and (texts or issubclass(kind, date)):
                     try:
-                        return _READ[kind](cell)
+                        return _READERS[kind](cell)
                     except (ValueError, KeyError):
                         continue
         raise _wrong_type(name, cell, types, texts=texts)
@@ -185,7 +185,7 @@ def _as_json(cell: object) -> JsonValue:
     if cell is None or isinstance(cell, bool | str):
         return cell
     if isinstance(cell, int):
-        return cell if cell.bit_length() < _MOST_BITS else shown(cell)
+        return cell if cell.bit_length() < _TOO_MANY_BITS else shown(cell)
     if isinstance(cell, float):
         return cell if isfinite(cell) else None
     if isinstance(cell, list | tuple):
@@ -241,6 +241,7 @@ def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:  # Any: as author
 
 
 def _members(annotation: Any) -> tuple[Any, ...]:  # Any: as authors write
+    """Return the members of a union; any other annotation as the only member."""
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     return typing.get_args(annotation) if is_union else (annotation,)
 
@@ -248,7 +249,7 @@ def _members(annotation: Any) -> tuple[Any, ...]:  # Any: as authors write
 def _types_of(annotation: Any) -> tuple[type, ...]:  # Any: as authors write
     """Return the types of an annotation; an empty tuple if one of them is not checked."""
     members = _members(annotation)
-    return members if all(member in _CHECKED for member in members) else ()
+    return members if all(member in _CHECKED_TYPES for member in members) else ()
 
 
 def _choices_of(annotation: Any) -> list[tuple[object, object]]:  # Any: as authors write
@@ -293,6 +294,7 @@ InputsByName: TypeAlias = Mapping[str, Mapping[str, object]]
 InputsSource: TypeAlias = InputsByName | Callable[[], InputsByName | Awaitable[InputsByName]]
 """Named inputs, or a function without parameters that returns them."""
 EXAMPLE = "write {'short': {'question': 'Why?'}}: a name, and the arguments of the prompt"
+"""The advice for inputs without names."""
 
 
 @attrs.frozen

@@ -21,7 +21,7 @@ from promptdsl.batch.service import TakenKey
 from promptdsl.batch.writer import MANIFEST, BatchWriter, is_unfinished, read_manifest, shown_path
 from promptdsl.foundation.errors import DataError, nearest
 
-TRIED = 20
+TRIED_ROWS = 20
 """The number of first rows that are tried: the first that does not fail describes the batch."""
 Load = Callable[[], RowRenderer]
 """A function that makes the renderer in a worker process."""
@@ -69,7 +69,7 @@ def write_batch(
         state = None
         if resume:
             state = _resumed(about, folder, force=force)
-            _skip_done(state, rows, job.renderer, force=force)
+            _skip_written(state, rows, job.renderer, force=force)
         else:
             _refuse_used(folder)
         service = job.renderer.service
@@ -158,10 +158,15 @@ def count_rows(job: Job, id: str | None = None) -> Generator[RowResult]:
 
 
 def _work(load: Load) -> Work:
+    """Return the work of a worker process: it renders rows."""
     return load().result
 
 
 def _count(load: Load, first: TableRow | None) -> Work:
+    """Return the work of a worker process: it counts the tokens of rows.
+
+    The tokens that each row shares with the row ``first`` are counted, too.
+    """
     renderer = load()
     rendered = None
     if first is not None:
@@ -173,12 +178,12 @@ def _count(load: Load, first: TableRow | None) -> Work:
 def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, Iterator[TableRow]]:
     """Return the first row that does not fail, its render, and an iterator over all rows.
 
-    Only the first ``TRIED`` rows are tried; the row and its render are ``None`` if all of them
+    Only the first ``TRIED_ROWS`` rows are tried; the row and its render are ``None`` if all of them
     fail. Raises :class:`DataError` if there is no row, or none of these has the column ``id``, and
     :class:`TakenKey` if ``extra`` has a key that the prompt writes.
     """
     rows = iter(job.reader)
-    tried = [*islice(rows, TRIED)]
+    tried = [*islice(rows, TRIED_ROWS)]
     names = {name for row in tried for name in row.cells}
     if not tried:
         raise DataError(f"there is no row in {', '.join(job.reader.paths)}")
@@ -197,25 +202,25 @@ def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, 
     return None, None, chain(tried, rows)
 
 
-def _skip_done(
+def _skip_written(
     state: Mapping[str, Any], rows: Iterator[TableRow], renderer: RowRenderer, *, force: bool
 ) -> None:
-    """Skip the rows that are done.
+    """Skip the rows that the batch already has.
 
     Raises :class:`DataError`, without ``force``, if the first row of a request file now gives
     another request.
     """
     # A state names the request files "parts".
-    files = {} if force else {file["row"]: file for file in state["parts"]}
+    parts = {} if force else {part["row"]: part for part in state["parts"]}
     for row in islice(rows, state["rows"]):
-        file = files.get(row.number)
-        if file is None:
+        part = parts.get(row.number)
+        if part is None:
             continue
         result = renderer.result(row)
-        if result.digest != file["digest"]:
-            now = "fails now" if result.problem else "gives another request now"
+        if result.digest != part["digest"]:
+            change = "fails now" if result.problem else "gives another request now"
             raise DataError(
-                f"row {row.number:,}, the first row of {file['name']}, {now}",
+                f"row {row.number:,}, the first row of {part['name']}, {change}",
                 fix="--force continues anyway; a new folder starts again",
             )
 
@@ -279,10 +284,10 @@ def _used_changes(state: Mapping[str, Any]) -> Iterator[str]:
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return a text for each difference between two manifests."""
     changes: list[str] = []
-    for key, now in after.items():
-        then = before.get(key, {})
-        for name in sorted({*then, *now}):
-            old, new = then.get(name), now.get(name)
+    for key, new_entries in after.items():
+        old_entries = before.get(key, {})
+        for name in sorted({*old_entries, *new_entries}):
+            old, new = old_entries.get(name), new_entries.get(name)
             if old == new:
                 continue
             if key not in ("inputs", "files"):

@@ -113,9 +113,9 @@ def _installed() -> tuple[str, ...]:
 # The renderer of rows: each row becomes the body of a request, or a problem.
 
 _KEEP_EMPTY = "write --keep-empty, or keep_empty=True in code, to send it anyway"
-_TURNS = ("messages", "contents", "input")
+_TURN_KEYS = ("messages", "contents", "input")
 """The keys of the turns in a payload."""
-_LIBRARIES = "promptdsl.libraries.library"
+_LIBRARY_MODULE = "promptdsl.libraries.library"
 """The module that Python imports with the first library."""
 # Some programs that read lines take these characters as line ends, and JSON does not escape them.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
@@ -209,9 +209,9 @@ class RowRenderer:
         provider = self.trial.facts.provider
         if format is None and provider is None and model is not None:
             fix = "name the service: --format, or format= in code; open models: openai_compatible"
-            of_name = promptdsl.render(promptdsl.User("?"), model=model).hints
+            trial_hints = promptdsl.render(promptdsl.User("?"), model=model).hints
             suggestions = [
-                hint.why.rpartition(": ")[2] for hint in of_name if hint.name == "unknown_model"
+                hint.why.rpartition(": ")[2] for hint in trial_hints if hint.name == "unknown_model"
             ]
             problem = f"the provider of the model {model!r} is not known"
             raise OptionError(problem, fix=" Or ".join([*suggestions, fix]))
@@ -348,7 +348,7 @@ class RowRenderer:
         token = NOTED_FILES.set(self._noted)
         try:
             rendered = self._rendered(row)
-            if _LIBRARIES in sys.modules:  # else no row has used a library
+            if _LIBRARY_MODULE in sys.modules:  # else no row has used a library
                 for section in rendered.libraries:
                     self._noted[f"library {section.name}"] = f"{section.version} {section.digest}"
             return rendered
@@ -385,7 +385,7 @@ class RowRenderer:
         if self.service.name == MESSAGES:
             return [message.to_dict() for message in rendered.messages]
         payload = rendered._payload()
-        if not self.keep_empty and any(payload.get(key) == [] for key in _TURNS):
+        if not self.keep_empty and any(payload.get(key) == [] for key in _TURN_KEYS):
             raise DataError(
                 f"nothing is asked: {self.format} refuses a body without turns", fix=_KEEP_EMPTY
             )

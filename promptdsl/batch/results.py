@@ -192,18 +192,18 @@ class _Results:
         Raises :class:`DataError` if a line is JSON but no result, and no line is a result.
         """
         refused: DataError | None = None
-        is_of_results, offset = False, 0
+        has_results, offset = False, 0
         with open(path, "rb") as file:
             for line_number, raw in enumerate(file, start=1):
                 if line_number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
                     raise DataError(f"{path} is UTF-16", fix="save it as UTF-8")
                 try:
-                    is_of_results |= self._add_line(raw, index, line_number, offset)
+                    has_results |= self._add_line(raw, index, line_number, offset)
                 except DataError as error:
                     refused = refused or error
                     self._unread.append(error.what)
                 offset += len(raw)
-        if refused is not None and not is_of_results:
+        if refused is not None and not has_results:
             raise refused
 
     def _add_line(self, raw: bytes, index: int, line_number: int, offset: int) -> bool:
@@ -211,7 +211,7 @@ class _Results:
 
         Raises :class:`DataError` for JSON that is not a result.
         """
-        where = f"{self._paths[index]}:{line_number}"
+        line_location = f"{self._paths[index]}:{line_number}"
         text = _text(raw)
         if not text:
             return False
@@ -219,13 +219,13 @@ class _Results:
         if value is ABSENT:
             id = _id_in(text, self._service.id)
             if id is None:
-                self._unread.append(f"{where} {json_problem(text)}")
+                self._unread.append(f"{line_location} {json_problem(text)}")
                 return False
             location = _Location(False, index, line_number, offset)
             self._locations.setdefault(id, location)
-            self._broken.append((id, location, f"{where} {json_problem(text)}"))
+            self._broken.append((id, location, f"{line_location} {json_problem(text)}"))
             return True
-        id = _id_of(value, where, self._service)
+        id = _id_of(value, line_location, self._service)
         location = _Location(not _service_error(value, self._service), index, line_number, offset)
         earlier = self._locations.get(id)
         if earlier is None or location.is_answer >= earlier.is_answer:
@@ -248,9 +248,9 @@ class _Results:
                 f"{self._location_text(self._locations[id])} belongs to another batch: {id}"
             )
         if len(foreign) * 2 > len(self._locations):
-            some = ", ".join(sorted(foreign)[:3])
+            examples = ", ".join(sorted(foreign)[:3])
             raise DataError(
-                f"{len(foreign):,} results belong to another batch, such as {some}",
+                f"{len(foreign):,} results belong to another batch, such as {examples}",
                 fix=f"give only the result files of the batch in {folder}",
             )
 
@@ -283,7 +283,7 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace").strip("\ufeff \t\r\n")
 
 
-def _id_of(value: object, where: str, service: Service) -> str:
+def _id_of(value: object, line_location: str, service: Service) -> str:
     """Return the id of a result; raise :class:`DataError` for JSON that is not a result."""
     if not is_mapping(value) or not isinstance(value.get(service.id), str):
         problem, fix = f"it has no {service.id!r}", "give only the result files"
@@ -291,7 +291,7 @@ def _id_of(value: object, where: str, service: Service) -> str:
         problem, fix = "it is a request", "give the files that the service returned"
     else:
         return cast("str", value[service.id])
-    raise DataError(f"{where} is not a result of {service.name}: {problem}", fix=fix)
+    raise DataError(f"{line_location} is not a result of {service.name}: {problem}", fix=fix)
 
 
 _TOKEN = re.compile(r'[ \t]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^ \t\[\]{},:"]+)')
@@ -312,7 +312,7 @@ def _id_in(text: str, key: str) -> str | None:
     return None
 
 
-def _at(value: Any, path: Iterable[str]) -> Any:  # Any: JSON
+def _value_at(value: Any, path: Iterable[str]) -> Any:  # Any: JSON
     """Return the value at a path of keys; ``None`` if a key is missing."""
     for key in path:
         value = value.get(key) if is_mapping(value) else None
@@ -322,10 +322,10 @@ def _at(value: Any, path: Iterable[str]) -> Any:  # Any: JSON
 def _service_error(result: object, service: Service) -> str:
     """Return the reason why a result is not an answer, or ``""`` for an answer."""
     for path in service.errors:
-        if error := _at(result, path):
+        if error := _value_at(result, path):
             return _error_text(error)
-    if _at(result, service.answer) is None:
-        ending = _at(result, service.ending) if service.ending else ""
+    if _value_at(result, service.answer) is None:
+        ending = _value_at(result, service.ending) if service.ending else ""
         return f"the service gave no answer: {ending or 'it does not say why'}"
     return ""
 
@@ -335,7 +335,7 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
     if problem := _service_error(result, service):
         return {"error": problem}
     try:
-        answer = _at(result, service.answer)
+        answer = _value_at(result, service.answer)
         message = read_response(answer, provider=ProviderId(service.name))
     except PromptError as error:
         return {"error": error.what}

@@ -19,8 +19,8 @@ from promptdsl.foundation.unicode import is_valid_unicode
 
 SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".csv": ",", ".tsv": "\t", ".parquet": "parquet"}
 """The file types by the end of the file name; the type of a CSV file is its delimiter."""
-# The longest cell of a CSV file; the default of Python is 131,072 characters.
 _LONGEST_CELL = 2**31 - 1
+"""The maximum number of characters of a cell of a CSV file; the default of Python is 131,072."""
 
 
 class TableRow(NamedTuple):
@@ -109,7 +109,7 @@ class RowReader:
             raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-_Read = tuple[int, Mapping[str, object], str]
+_ReadRow = tuple[int, Mapping[str, object], str]
 """The line of a row, its cells, and the reason why it cannot be read, or ``""``."""
 
 
@@ -152,7 +152,7 @@ def _size(path: str) -> int:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _json_lines(file: BinaryIO) -> Iterator[_Read]:
+def _json_lines(file: BinaryIO) -> Iterator[_ReadRow]:
     """Yield the rows of a file with a JSON object on each line."""
     for line, raw in enumerate(iter(file.readline, b""), start=1):
         try:
@@ -171,7 +171,7 @@ def _json_lines(file: BinaryIO) -> Iterator[_Read]:
             yield line, {}, f"the line is not a JSON object, but {type(value).__name__}"
 
 
-def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
+def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_ReadRow]:
     """Yield the rows of a CSV file; its first line has the names of the columns."""
     csv.field_size_limit(_LONGEST_CELL)
     # Bytes that are not UTF-8 become lone surrogates, so only their row has a problem.
@@ -201,9 +201,9 @@ def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
             names = cells
             if not all(map(is_valid_unicode, names)):
                 raise DataError(f"the first line of {path} is not UTF-8", fix="save it as UTF-8")
-            twice = next((name for name in names if names.count(name) > 1), None)
-            if twice is not None:
-                raise DataError(f"{path} has two columns {twice!r}", fix="rename one")
+            repeated_name = next((name for name in names if names.count(name) > 1), None)
+            if repeated_name is not None:
+                raise DataError(f"{path} has two columns {repeated_name!r}", fix="rename one")
         elif len(cells) != len(names):
             yield line, {}, f"the row has {len(cells)} cells, but the first line has {len(names)}"
         elif not all(map(is_valid_unicode, cells)):
@@ -214,7 +214,7 @@ def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
 
 def _parquet(
     path: str, columns: Container[str] | None, seen: set[str]
-) -> Iterator[tuple[float, _Read]]:
+) -> Iterator[tuple[float, _ReadRow]]:
     """Yield the rows of a Parquet file, each with the share of the file that was read."""
     parquet = require("pyarrow.parquet", "batch")
     try:

@@ -19,7 +19,6 @@ from promptdsl.foundation.frozen import is_mapping
 MESSAGES = "messages"
 """The format for your own programs: each row has its messages as a JSON text."""
 
-
 LONGEST_ID = 64
 """The maximum number of characters of an id: the smallest limit of all services."""
 
@@ -78,6 +77,7 @@ class Service:
     def body_of(self, payload: dict[str, Any]) -> dict[str, Any]:
         """Return the body of a request: the payload, with its keys where the service needs them.
 
+        The payload may be changed.
         Raises :class:`DataError` for a payload that the service refuses.
         """
         for key in self.refused.keys() & payload.keys():
@@ -129,10 +129,10 @@ class TakenKey(OptionError):
     """The error for an extra key of a body that the prompt also writes."""
 
 
-def merged(body: dict[str, Any], extra: Mapping[str, Any], way: str = "") -> dict[str, Any]:
-    """Return a body with extra keys; objects are merged.
+def merged(body: dict[str, Any], extra: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Return a body with extra keys; objects are merged. The body itself is changed.
 
-    ``way`` is the path to ``body`` in the complete body, for the error. Raises :class:`TakenKey`
+    ``path`` is the path to ``body`` in the complete body, for the error. Raises :class:`TakenKey`
     for a key that the prompt also writes, with another value.
     """
     for key, extra_value in extra.items():
@@ -140,10 +140,10 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any], way: str = "") -> dic
         if key not in body:
             body[key] = extra_value
         elif is_mapping(body_value) and is_mapping(extra_value):
-            body[key] = merged({**body_value}, extra_value, f"{way}{key}.")
+            body[key] = merged({**body_value}, extra_value, f"{path}{key}.")
         elif body_value != extra_value:
             raise TakenKey(
-                f"the prompt already writes {way}{key}",
+                f"the prompt already writes {path}{key}",
                 fix="do not set it, or change the prompt",
             )
     return body

@@ -25,14 +25,16 @@ MANIFEST, PART = "manifest.json", ".part"
 JOURNALS = IDS, ERRORS, LOSSES, SCHEMAS = (
     *("ids.jsonl", "errors.jsonl", "losses.jsonl", "schemas.jsonl"),
 )
-MOST_SCHEMAS = 1_000
+MAXIMUM_SCHEMAS = 1_000
 """The maximum number of schemas that are remembered.
 
 Then all are forgotten, and a forgotten schema may be written a second time.
 """
-EVERY = 500
+ROWS_BETWEEN_CHECKPOINTS = 500
 """The number of rows between two checkpoints."""
-_PART = re.compile(r"(?:(?:ids|errors|losses|schemas|requests-\d{5,})\.jsonl|manifest\.json)\.part")
+_PART_NAME = re.compile(
+    r"(?:(?:ids|errors|losses|schemas|requests-\d{5,})\.jsonl|manifest\.json)\.part"
+)
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
 
 
@@ -55,6 +57,9 @@ class BatchWriter:
     ``about`` is the description of the batch for the manifest. ``state`` is the state in the
     manifest of an unfinished batch: with it, the batch continues. ``id`` is the column with the
     ids; without it, the writer makes them. With ``dedupe``, equal bodies are sent as one request.
+
+    A new writer makes the folder and opens its files. Raises :class:`DataError` if a file of a
+    batch that continues is missing or incomplete.
     """
 
     def __init__(
@@ -123,7 +128,7 @@ class BatchWriter:
         # A row is counted only now, because it is written completely.
         self.rows += 1
         self._is_writing = False
-        if self.rows % EVERY == 0:
+        if self.rows % ROWS_BETWEEN_CHECKPOINTS == 0:
             self.checkpoint()
 
     def _id_cell(self, result: RowResult) -> JsonValue:
@@ -191,7 +196,8 @@ class BatchWriter:
         return name
 
     def _remember(self, schema: str) -> None:
-        if len(self._schemas) == MOST_SCHEMAS:
+        """Note the name of a schema that was written; with too many names, forget the others."""
+        if len(self._schemas) == MAXIMUM_SCHEMAS:
             self._schemas.clear()
         self._schemas.add(schema)
 
@@ -232,7 +238,10 @@ class BatchWriter:
         self._give_final_name(MANIFEST)
 
     def close(self, *, finished: bool) -> None:
-        """Close the files; those of a finished batch get their final names."""
+        """Write the manifest, and close the files; those of a finished batch get their final names.
+
+        Without ``finished``, the batch can be resumed.
+        """
         if not self._is_writing:  # else the last row is not complete, and a resume cuts it off
             self.checkpoint()
         for file in self._files.values():
@@ -247,7 +256,10 @@ class BatchWriter:
             self.checkpoint()
 
     def _open_files(self) -> None:
-        """Open the files that will be written, and cut each to its size in the manifest."""
+        """Open the files that will be written, and cut each to its size in the manifest.
+
+        Raises :class:`DataError` if a file is missing or smaller than that.
+        """
         os.makedirs(self.folder, exist_ok=True)
         sizes = self._journals | {part_file.name: part_file.bytes for part_file in self.parts}
         for name, size in sizes.items():
@@ -298,7 +310,7 @@ def _open_private(path: str, flags: int) -> int:
 
 def is_unfinished(name: str) -> bool:
     """Return whether a name is the name of an unfinished file of a batch."""
-    return _PART.fullmatch(name) is not None
+    return _PART_NAME.fullmatch(name) is not None
 
 
 def shown_path(path: str) -> str:

@@ -1,4 +1,4 @@
-"""The budget of a render: its checked arguments, and the token counts that it needs."""
+"""The budget of a render: the token counts that it needs, and its checked arguments."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from sys import maxsize

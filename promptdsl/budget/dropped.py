@@ -34,7 +34,7 @@ from promptdsl.foundation.errors import counted
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
-from promptdsl.tokens.payloads import OWN
+from promptdsl.tokens.payloads import TARGET_FORMAT
 from promptdsl.tree.masks import MEDIA, SHIFT
 from promptdsl.tree.node import Node, in_words, label
 from promptdsl.tree.part_nodes import SectionNode
@@ -150,7 +150,7 @@ class Choice:
                 self.saved_tokens += direction * container.container_tokens
 
     def shrink(self, unit: Alternatives, index: int) -> None:
-        """Send the alternative with index ``number`` in ``unit.sizes``."""
+        """Send the alternative with this ``index`` in ``unit.sizes``."""
         self.saved_tokens += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[index][1]
         self.shrunk[unit] = index
 
@@ -266,15 +266,15 @@ def _put_back(choice: Choice, actions: Sequence[Action], need: int) -> None:
 
 # Reports of a budget: the parts it dropped, and the parts that have to stay.
 
-EMPTY = "nothing is left in it"
+EMPTY_REASON = "nothing is left in it"
 """The reason in the report of a container that is dropped because all its parts are."""
-INSIDE = 3
+SHOWN_INNER_PARTS = 3
 """The maximum number of inner parts that an error names for each part."""
 AUTHOR_WORDS = ("grounding", "ephemeral", "event")
 """The author's words for turns that are sent with the role of another turn."""
 WRITTEN_ROLES = ("system", "developer", "user", "assistant", "tool")
 """The roles that are also the author's words for their turns."""
-SHOWN = 80
+LONGEST_TEXT = 80
 """The maximum number of characters of a part's text in its report."""
 
 
@@ -316,7 +316,8 @@ class Dropped:
 
     def __str__(self) -> str:
         location = f"{self.source}: " if self.source else ""
-        text = self.text if len(self.text) <= SHOWN else f"{self.text[: SHOWN - 3]}..."
+        is_short = len(self.text) <= LONGEST_TEXT
+        text = self.text if is_short else f"{self.text[: LONGEST_TEXT - 3]}..."
         quoted = f": {text!r}" if text else ""
         quoted += f" ({self.note})" if self.note else ""
         return (
@@ -353,7 +354,7 @@ def rows_of(needed: Iterable[Needed], required: int) -> list[JsonDict]:
     for part in needed:
         remaining -= part.tokens
         rows += [_row(part, 0), *(_row(inner, 1) for inner in part.parts)]
-    return [*rows, {"depth": 0, "what": OWN, "tokens": remaining}] if remaining else rows
+    return [*rows, {"depth": 0, "what": TARGET_FORMAT, "tokens": remaining}] if remaining else rows
 
 
 def lines_of(rows: Sequence[JsonDict], maximum: int) -> str:
@@ -362,7 +363,9 @@ def lines_of(rows: Sequence[JsonDict], maximum: int) -> str:
     The lines without an indent add up. After ``maximum`` parts there is one line for all others,
     and one for the target's format.
     """
-    outer = [index for index, row in enumerate(rows) if not row["depth"] and row["what"] != OWN]
+    outer = [
+        index for index, row in enumerate(rows) if not row["depth"] and row["what"] != TARGET_FORMAT
+    ]
     shown_rows = [*rows]
     if len(outer) > maximum + 1:
         tokens = sum(rows[index]["tokens"] for index in outer[maximum:])
@@ -370,7 +373,7 @@ def lines_of(rows: Sequence[JsonDict], maximum: int) -> str:
         shown_rows = [
             *rows[: outer[maximum]],
             rest,
-            *(row for row in rows[-1:] if row["what"] == OWN),
+            *(row for row in rows[-1:] if row["what"] == TARGET_FORMAT),
         ]
     width = max((len(f"{row['tokens']:,}") for row in shown_rows), default=0)
     lines: list[str] = []
@@ -427,7 +430,7 @@ def dropped_by(choice: Choice, children: Sequence[TimelineChild], free: int) -> 
     """
     dropped_slots = {unit.slot for lead in choice.dropped for unit in (lead, *lead.linked_units)}
     reports = [*_reports(choice, dropped_slots, free)]
-    reports.sort(key=lambda report: [above.index for above in report.slot.ancestry])
+    reports.sort(key=lambda report: [slot.index for slot in report.slot.ancestry])
     addresses = _addresses(children)
     dropped_parts: list[Dropped] = []
     for slot, tokens, priority, why, note in reports:
@@ -464,7 +467,7 @@ def _reports(choice: Choice, dropped_slots: Container[Slot], free: int) -> Itera
         # An empty container is dropped with the text around its parts, if there is any text.
         stays = parts_left or container.fixed or not container.container_tokens
         if not stays and container not in dropped_slots:
-            yield _Report(container, container.container_tokens, None, EMPTY)
+            yield _Report(container, container.container_tokens, None, EMPTY_REASON)
     for history, point in choice.cuts.items():
         if point:
             why, note = _lost_by_cut(history.cuts, point), _step_cost(history.cuts, point, free)
@@ -562,7 +565,8 @@ def needed_by(
             name = described(node)
             if node.options.id:
                 name = named(name, node.options.address)
-            needed.append(Needed(name, tokens, node.source, kind, tuple(inner_parts[:INSIDE])))
+            shown_parts = tuple(inner_parts[:SHOWN_INNER_PARTS])
+            needed.append(Needed(name, tokens, node.source, kind, shown_parts))
     return needed
 
 

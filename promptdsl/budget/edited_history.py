@@ -154,8 +154,8 @@ def pinned_ranges(
         question_stop = rounds[first_round] if first_round < len(rounds) else stop
         ranges.append((start, min(question_stop, stop)))
         # The round of the message; for a question, the first round after it.
-        in_round = pinned >= question_stop
-        round_start = rounds[bisect_right(rounds, pinned) - 1] if in_round else question_stop
+        is_in_round = pinned >= question_stop
+        round_start = rounds[bisect_right(rounds, pinned) - 1] if is_in_round else question_stop
         if round_start < stop:
             ranges.append((round_start, bounds[bisect_right(bounds, round_start)]))
     return united(ranges)
@@ -187,16 +187,21 @@ def pinned_messages(node: ConversationNode) -> Iterator[int]:
             continue
         for message, index in zip(as_recorded(member), indices, strict=False):
             if callable(pin):
-                is_pinned = _answer(pin, message, index, node)
+                is_pinned = _is_pinned(pin, message, index, node)
             else:
                 is_pinned = message.id in pin or index in pin
             if is_pinned:
                 yield index
 
 
-def _answer(
+def _is_pinned(
     pin: Callable[[Message], Any], message: Message, index: int, node: ConversationNode
 ) -> bool:
+    """Return what an author's function says about a message.
+
+    Raises :class:`OptionError` for anything but a boolean, and any exception of the function, with
+    a note of the author's line.
+    """
     try:
         answer = pin(message)  # Any: an author's function may return anything
     except Exception as error:

@@ -57,8 +57,8 @@ from promptdsl.tree.turn_nodes import (
 # history alone. What follows the history, such as a question that is recorded later, differs in
 # each request: its size is rounded up to halves of a step, so that the cut leaves room for it.
 
-MARGIN = 64
-"""The sum of the parts may differ from the tokens of the prompt by this fraction of a budget."""
+MARGIN_DIVISOR = 64
+"""The sum of the parts may differ from the tokens of the prompt by a 64th of the budget."""
 
 
 def reasoning_run(node: Node, provider: str | None) -> RecordedNode | None:
@@ -104,9 +104,11 @@ class _Requests:
         ``tokens_after`` are the tokens after the history. The question from ``end`` to ``stop``
         counts as part of them, because it may have been after the history.
         """
-        half = max(min(self.unit.cuts.step // 2, self.budget // 4), 1)
-        tokens_after += self.tokens_before[stop] - self.tokens_before[end] + self.budget // MARGIN
-        return self.excess_before + self.tokens_before[end] + -(-tokens_after // half) * half
+        half_step = max(min(self.unit.cuts.step // 2, self.budget // 4), 1)
+        question_tokens = self.tokens_before[stop] - self.tokens_before[end]
+        tokens_after += question_tokens + self.budget // MARGIN_DIVISOR
+        rounded_up = -(-tokens_after // half_step) * half_step
+        return self.excess_before + self.tokens_before[end] + rounded_up
 
     def had_state(self, state: State, start: int, grounding_tokens: int) -> bool:
         """Return whether the request that the turn at ``start`` answers certainly had a state.
@@ -177,11 +179,11 @@ def _asks_or_instructs(message: Message) -> bool:
 # counted. So it is never over its budget, even if the plan was wrong. Read ``fit`` first, then
 # ``_drop_to_fit``.
 
-NEAR = 8
+NEAR_DIVISOR = 8
 """The complete prompt is tried if its plan exceeds the limit by at most an eighth of the budget."""
-CHARACTERS = 6
-"""The maximum of characters in a token, on average. Ordinary text has about four."""
-SHOWN = 5
+MAXIMUM_TOKEN_LENGTH = 6
+"""The maximum of characters per token, on average. Ordinary text has about four."""
+SHOWN_PARTS = 5
 """The number of parts that an error names, the largest first."""
 
 ANY_TOKENS = 2**60
@@ -287,7 +289,7 @@ def _may_fit(plan: Plan, limit: int) -> bool:
     """Return whether a complete prompt may be within its limit, judged by its plan."""
     if plan.earlier_excess:
         return plan.need(limit) + plan.earlier_excess <= 0
-    return plan.need(limit) <= plan.budget // NEAR + plan.frames
+    return plan.need(limit) <= plan.budget // NEAR_DIVISOR + plan.frames
 
 
 def _has_reasoning(tree: RootNode, provider: str | None) -> bool:
@@ -337,7 +339,7 @@ def has_far_too_many_characters(tree: RootNode, limit: int) -> bool:
 
     The guess only saves time: the complete tree is tried nevertheless if it may fit by the plan.
     """
-    free_characters = limit * CHARACTERS
+    free_characters = limit * MAXIMUM_TOKEN_LENGTH
     node_stack: list[Child] = [*tree.content]
     while node_stack and free_characters >= 0:
         node = node_stack.pop()
@@ -425,7 +427,7 @@ def _no_room(
     rows = rows_of(needed, required)
     return BudgetError(
         f"the reserves are {in_tokens(free)}, the budget is {plan.budget:,}\n"
-        f"the rest of the prompt needs {in_tokens(required)}\n{lines_of(rows, SHOWN)}",
+        f"the rest of the prompt needs {in_tokens(required)}\n{lines_of(rows, SHOWN_PARTS)}",
         fix=f"write smaller reserves, or a budget of {required + free:,}",
         at=[node.source for node in opaque(tree) if isinstance(node, ReserveNode)],
         required=required,
@@ -442,7 +444,7 @@ def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
     if reserve:
         what += f" ({plan.budget:,} - {reserve:,} reserved)"
     return BudgetError(
-        f"{what}\n{lines_of(rows, SHOWN)}",
+        f"{what}\n{lines_of(rows, SHOWN_PARTS)}",
         fix=f"write a budget of {required + reserve:,}{_advice(plan, needed, limit, required)}",
         limit=limit,
         required=required,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 State: TypeAlias = tuple[int, bool, int]
 """The first message after a cut, whether a question before it stays, and ``clear_before``."""
-REUSE = 0.8
+REUSED_SHARE = 0.8
 """The part of a request that a cache should serve with the default step."""
 
 
@@ -161,11 +161,11 @@ def default_step(
 ) -> int:
     """Return the step of a history whose author wrote none: an eighth or a fourth of the budget.
 
-    The step is an eighth if a cache is then expected to serve ``REUSE`` of a request. The mean size
-    of the first rounds is the basis of this estimate. These are the rounds within half of the
-    budget and within ``free_tokens``, which the limit leaves for the history. So the step does not
-    change after something is cut. Rounds count with the size that they had before clearing, because
-    results are cleared in the same steps.
+    The step is an eighth if a cache is then expected to serve ``REUSED_SHARE`` of a request. The
+    mean size of the first rounds is the basis of this estimate. These are the rounds within half of
+    the budget and within ``free_tokens``, which the limit leaves for the history. So the step does
+    not change after something is cut. Rounds count with the size that they had before clearing,
+    because results are cleared in the same steps.
 
     ``tokens_before`` has by message the tokens of the messages before it.
     """
@@ -176,7 +176,7 @@ def default_step(
         typical = (tokens_before[first_rounds[-1]] - tokens_before[first_rounds[0]]) // (
             len(first_rounds) - 1
         )
-    return budget // 8 if typical * 9 <= budget * (1 - REUSE) else budget // 4
+    return budget // 8 if typical * 9 <= budget * (1 - REUSED_SHARE) else budget // 4
 
 
 def part_of(history: ConversationNode, first: int, stop: int) -> Iterator[Node]:

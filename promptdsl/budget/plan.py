@@ -58,7 +58,7 @@ from promptdsl.tree.turn_nodes import (
 
 INDIVISIBLE = (GroupNode, FirstFitNode)
 """The fragments that are kept or dropped completely: they have no units inside."""
-CHOICES = (*INDIVISIBLE, ConversationNode)
+SINGLE_CHILDREN = (*INDIVISIBLE, ConversationNode)
 """The fragments that a budget treats as one child of a timeline. It goes into other fragments."""
 TEXTLESS = (ReserveNode, CacheBreakpointNode)
 """The nodes that send no text."""
@@ -100,8 +100,8 @@ class Scan:
         while slots:
             slot = slots.pop()
             node = slot.node
-            is_choice = isinstance(node, CHOICES)
-            if slot.parent is None or (isinstance(node, FragmentNode) and not is_choice):
+            is_single_child = isinstance(node, SINGLE_CHILDREN)
+            if slot.parent is None or (isinstance(node, FragmentNode) and not is_single_child):
                 slots_below = [
                     slot.below(child, index, in_turn=False)
                     for index, child in enumerate(node.content)
@@ -110,7 +110,7 @@ class Scan:
                 slots += reversed(slots_below)
             else:
                 self.children.append(
-                    self._choice_child(slot) if is_choice else self._turn_child(slot)
+                    self._fragment_child(slot) if is_single_child else self._turn_child(slot)
                 )
         # A cache mark of the author covers all that is sent before it.
         units = [*self.units]
@@ -119,7 +119,7 @@ class Scan:
             unit.covered = unit.sent_at <= self._last_cache_mark
             units += unit.inner
 
-    def _choice_child(self, slot: Slot) -> TimelineChild:
+    def _fragment_child(self, slot: Slot) -> TimelineChild:
         """Return the child of the timeline for a group, alternatives or a conversation."""
         node = slot.node
         slot.fixed = True

@@ -1,7 +1,7 @@
 """What is done to recorded conversations and limited texts, before a budget drops parts.
 
 The file has, in this order, tool results that are cut or cleared, a provider's compaction, and the
-limits of texts. ``limited`` is the entrance to the first and the last.
+limits of texts. ``limited`` does the first and the last, ``without_compacted`` the second.
 """
 
 from bisect import bisect_right
@@ -136,6 +136,7 @@ def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
 
 
 def _cut_results(old: Message, new: Message) -> int:
+    """Return how many results of a message were cut: their blocks are other objects."""
     return sum(map(is_not, old.content, new.content))
 
 
@@ -273,7 +274,7 @@ def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, ReadCache]
     for run_index in range(len(node.content) - 1, -1, -1):
         run = node.content[run_index]
         if isinstance(run, RecordedNode) and run._mask & COMPACTED == COMPACTED:
-            find = partial(_find, wire=wire, start=read_cache_of(run).start)
+            find = partial(_newest_compaction, wire=wire, start=read_cache_of(run).start)
             newest = remember(run, ("compaction", wire.provider_format), find)
             index = newest.index - first_of(run)
             if newest.rest is not None and index >= 0:
@@ -281,7 +282,7 @@ def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, ReadCache]
     return None
 
 
-def _find(
+def _newest_compaction(
     messages: Sequence[Message], before: _Compaction | None, *, wire: Wire, start: int
 ) -> _Compaction:
     """Return the newest compaction in messages.
@@ -343,20 +344,20 @@ def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode,
         root, cuts = cleared_histories(capped_histories(root, measuring()), measuring())
     if not any(isinstance(node, LimitNode) for node in nodes):
         return root, tuple(cuts)
-    turns: set[int] = set()
+    turn_ids: set[int] = set()
     node_stack: list[Child] = [*root.content]
     while node_stack:
         node = node_stack.pop()
         if isinstance(node, FragmentNode) and not isinstance(node, LimitNode):
             node_stack += node.content
         else:
-            turns.add(id(node))
+            turn_ids.add(id(node))
 
     def limit_turn(node: Node) -> Node | None:
-        return _limited_turn(node, measuring(), cuts) if id(node) in turns else node
+        return _limited_turn(node, measuring(), cuts) if id(node) in turn_ids else node
 
     # The same section may be a turn and a part of another turn: so turns are not walked into.
-    return rewrite(root, limit_turn, within=OPAQUE, unchanged=turns), tuple(cuts)
+    return rewrite(root, limit_turn, within=OPAQUE, unchanged=turn_ids), tuple(cuts)
 
 
 def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
@@ -444,14 +445,14 @@ class _LimitCutter:
 
         ``ends`` returns the sizes of head and tail for a number of characters.
         """
-        fits, size = 0, min(length, maximum * CHARACTERS_PER_TOKEN)
+        fitting, size = 0, min(length, maximum * CHARACTERS_PER_TOKEN)
         while size < length and self._fits(*ends(size), maximum):
-            fits, size = size, min(length, size * 2)
-        too_many = size
-        while too_many - fits > 1:
-            size = (fits + too_many) // 2
+            fitting, size = size, min(length, size * 2)
+        exceeding = size
+        while exceeding - fitting > 1:
+            size = (fitting + exceeding) // 2
             if self._fits(*ends(size), maximum):
-                fits = size
+                fitting = size
             else:
-                too_many = size
-        return fits
+                exceeding = size
+        return fitting

@@ -30,7 +30,7 @@ from promptdsl.messages import Block, DataBlock, TextBlock, ToolResultBlock, Too
 from promptdsl.messages.blocks import default_text, described
 from promptdsl.messages.message import Message, answers_in
 from promptdsl.tokens.count import Tokens
-from promptdsl.tokens.counters import REMEMBERED, Remembered
+from promptdsl.tokens.counters import CACHED_CHARACTERS, TextCache
 from promptdsl.tokens.cut import best_boundary, character_boundary, fitting_end
 from promptdsl.tokens.payloads import block_tokens
 from promptdsl.tree.masks import TEXT, bits
@@ -184,8 +184,8 @@ def _cut_leaf(leaf: Child, head: str, tail: str, *, ellipsis: bool) -> list[Chil
 #
 # Text is cut at the end of a line; JSON is cut to shorter JSON that is still valid.
 
-_JSON = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
-_IN_STRING = re.compile(
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_WORD_IN_STRING = re.compile(
     r'(?:\\u[dD][89abAB]\w\w\\u\w{4}|\\u\w{4}|\\.|[^"\\\s]){1,80}\s?', re.DOTALL
 )
 _CLOSERS = {"[": "]", "{": "}"}
@@ -237,9 +237,9 @@ def _capped(result: Block, *, maximum: int, tokens: Tokens, facts: ModelFacts) -
 
 
 @lru_cache(maxsize=4)
-def _cache(_tokens: Tokens) -> Remembered[dict[int, str]]:
+def _cache(_tokens: Tokens) -> TextCache[dict[int, str]]:
     """Return the cache of a token counter: by text, its cut versions by their maximum of tokens."""
-    return Remembered(REMEMBERED)
+    return TextCache(CACHED_CHARACTERS)
 
 
 def capped_text(text: str, maximum: int, tokens: Tokens) -> str:
@@ -286,13 +286,13 @@ def _cut_json(text: str, maximum: int, tokens: Tokens) -> str:
         return tokens.measured(text[:position].rstrip() + end) <= maximum
 
     # Stop at about twice the length that fits. The first guess is four characters per token.
-    reach = maximum * 4
+    checked_position = maximum * 4
     for cut in _json_cuts(text):
         cuts.append(cut)
-        if cut[0] > reach:
+        if cut[0] > checked_position:
             if not fits(-1):
                 break
-            reach *= 2
+            checked_position *= 2
     first_too_long = bisect_left(range(len(cuts)), True, key=lambda index: not fits(index))
     if first_too_long:
         position, end = cuts[first_too_long - 1]
@@ -308,7 +308,7 @@ def _json_cuts(text: str) -> Iterator[tuple[int, str]]:
     """
     closers: list[str] = []
     is_value = True
-    for match in _JSON.finditer(text):
+    for match in _JSON_TOKEN.finditer(text):
         token, end = match[0], match.end()
         rest = "".join(reversed(closers))
         if token in _CLOSERS:
@@ -324,7 +324,7 @@ def _json_cuts(text: str) -> Iterator[tuple[int, str]]:
                 closers.pop()
                 rest = "".join(reversed(closers))
             elif is_value and token[0] == '"':
-                words = _IN_STRING.finditer(text, match.start() + 1, end - 1)
+                words = _WORD_IN_STRING.finditer(text, match.start() + 1, end - 1)
                 yield from ((word.end(), f' {ELLIPSIS}"{rest}') for word in words)
             if closers and (is_value or token in "]}"):
                 yield end, f", {_ellipsis_in(closers[-1])}{rest}"
@@ -402,7 +402,7 @@ class Clearing:
 
         Only the results in ``sent_ranges`` count: the other messages are not sent.
         """
-        within = {
+        sent_indices = {
             index for start, stop in sent_ranges for index in range(start, min(stop, clear_before))
         }
         count = 0
@@ -410,9 +410,13 @@ class Clearing:
             messages: Sequence[Message] = member.items if isinstance(member, RecordedNode) else ()
             for index, old in enumerate(messages, begin):
                 new = self.cleared_messages[index]
-                if new is not old and index in within:
+                if new is not old and index in sent_indices:
                     pairs = zip(old.content, new.content, strict=True)
-                    count += sum(a is not b for a, b in pairs if b.type == "tool_result")
+                    count += sum(
+                        old_block is not new_block
+                        for old_block, new_block in pairs
+                        if new_block.type == "tool_result"
+                    )
         if count == 1:
             return "1 of its results is cleared"
         return f"{count} of its results are cleared" if count else ""
@@ -440,6 +444,7 @@ class Clearing:
         return attrs.evolve(self, clear_points=clear_points, longer=longer)
 
     def _longer(self, stop: int, newest: int) -> Iterator[LongerRequest]:
+        """Yield the earlier requests that needed more than ``newest`` tokens, the newest first."""
         index, longest = bisect_left(self.round_starts, stop, 1) - 2, newest
         while index >= 0:
             if self.request_sizes[index] > longest:
@@ -481,7 +486,7 @@ def clearing_of(
     options = node.clear_results or ClearResults()
     cleared_messages: list[Message] = []
     cleared_sizes, results = [*tokens], [0] * len(tokens)
-    stays = {index for start, stop in pinned for index in range(start, stop)}
+    pinned_indices = {index for start, stop in pinned for index in range(start, stop)}
     for begin, _, member in members_of(node):
         cleared_messages += member.items if isinstance(member, RecordedNode) else (_WRITTEN,)
         if isinstance(member, RecordedNode):
@@ -489,17 +494,17 @@ def clearing_of(
             counts = zip(run.items, measure.messages(run), strict=True)
             for index, (message, count) in enumerate(counts, begin):
                 results[index] = len(answers_in(message))
-                if count < cleared_sizes[index] and index not in stays:
+                if count < cleared_sizes[index] and index not in pinned_indices:
                     cleared_sizes[index], cleared_messages[index] = count, message
     savings = [0, *accumulate(map(sub, tokens, cleared_sizes))]
     at_least = options.at_least
     if at_least is None:
         at_least = max(step, 1)
-    clear_points, reached = [0], at_least
+    clear_points, next_savings = [0], at_least
     for start in rounds:
-        if savings[start] >= reached:
+        if savings[start] >= next_savings:
             clear_points.append(start)
-            reached = at_least * (savings[start] // at_least + 1)
+            next_savings = at_least * (savings[start] // at_least + 1)
     results_before, round_starts = [0, *accumulate(results)], [0, *rounds]
     tokens_before = [0, *accumulate(tokens)]
     results_before_start = [results_before[start] for start in round_starts]

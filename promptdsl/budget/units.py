@@ -105,8 +105,9 @@ def changed(root: RootNode, changes: Mapping[Slot, Node | None]) -> RootNode:
                 content = _with_parts(slot.node, new_children)
                 stays = any(content) or isinstance(slot.node, ALWAYS_SENT)
                 put(slot, with_content(slot.node, content) if stays else None)
-    tops = rebuilt.get(0, {}).values()
-    return with_content(root, _with_parts(root, *tops)) if tops else root
+    # The root is the only slot of depth 0.
+    root_children = rebuilt.get(0, {}).values()
+    return with_content(root, _with_parts(root, *root_children)) if root_children else root
 
 
 def _with_parts(node: Node, new_children: Mapping[int, Node | None]) -> tuple[Child, ...]:
@@ -140,7 +141,11 @@ def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | 
     while node_stack:
         node = node_stack.pop()
         if not isinstance(node, GroupNode | FirstFitNode | ConversationNode):
-            node_stack += [c for c in node.content if not isinstance(c, str) and c._mask & OPAQUE]
+            node_stack += [
+                child
+                for child in node.content
+                if not isinstance(child, str) and child._mask & OPAQUE
+            ]
         elif any(isinstance(inner, FirstFitNode) and inner is not node for inner, _ in walk(node)):
             outermost.add(id(node))
     priorities: dict[int, float | None] = {}
@@ -461,7 +466,9 @@ def link_calls(children: Sequence[TimelineChild]) -> CallLinks:
 def _join(children: Sequence[TimelineChild]) -> None:
     """Join the units of linked children into one unit; if one of them has to stay, all stay."""
     all_units = [child.unit for child in children]
-    units = [u for u in all_units if u is not None and not isinstance(u, ConversationUnit)]
+    units = [
+        unit for unit in all_units if unit is not None and not isinstance(unit, ConversationUnit)
+    ]
     for unit in units:
         if isinstance(unit, Alternatives):
             alike = interchangeable(unit.node.content, unit.all_sizes)

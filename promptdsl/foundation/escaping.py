@@ -12,7 +12,7 @@ from typing import TypeAlias, overload
 
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import Leaf, is_list, is_mapping, json_leaf, plain
-from promptdsl.foundation.json import stack_is_full
+from promptdsl.foundation.json import full_stack_error
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, pattern
 
@@ -37,16 +37,17 @@ _MARKUP = "&<>"
 _LINE_END = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 
 _BODY = pattern(rf"[{_MARKUP}{CONTROL}\r]{NOT_CRLF}")
-_ONE_LINE = pattern(rf"[{_MARKUP}{CONTROL}{_LINE_END}\t\"']")
+_FIELD = pattern(rf"[{_MARKUP}{CONTROL}{_LINE_END}\t\"']")
 _CELL = pattern(rf"[{_MARKUP}{CONTROL}{_LINE_END}\t|\\](?<!\\(?!\Z))")
 _AUTHORED_CELL = pattern(rf"[{_LINE_END}|\\](?<!\\(?!\Z))")
-_MIDDLE = pattern(rf"[{_MARKUP}{CONTROL}{_LINE_END}]")
+_ONE_LINE = pattern(rf"[{_MARKUP}{CONTROL}{_LINE_END}]")
 _INLINE = pattern(rf"[{_MARKUP}{CONTROL}\r\u2028\u2029]{NOT_CRLF}")
 _TITLE = pattern(f"[{_LINE_END}]")
 _JSON = pattern(r"[<>&\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
-_NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_NAMED_REFERENCES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"'}
+"""By the name of a reference, its character."""
 _REFERENCE = re.compile(r"&(?:(amp|lt|gt|quot)|#([0-9]{1,7}));")
 
 
@@ -62,7 +63,7 @@ def body(value: str) -> str:
 
 def field(value: str) -> str:
     """Return a value for one line of an event: line ends, tabs and quotes are references."""
-    return _ONE_LINE.sub(reference, str.__str__(value))
+    return _FIELD.sub(reference, str.__str__(value))
 
 
 attribute = field
@@ -91,6 +92,7 @@ def title(text: str) -> str:
 def json_text(value: object, name: str = "value", leaf: Leaf = json_leaf) -> str:
     r"""Return strict JSON on one line, with ``<``, ``>`` and ``&`` as escapes, such as ``\u003c``.
 
+    Control characters, lone surrogates, U+2028 and U+2029 are escapes, too.
     ``leaf`` may return JSON data for objects of other types. Raises :class:`ContentError` for a
     value that JSON cannot express (NaN, a date), for data that contains itself, and for data nested
     deeper than 200 levels. The error calls the value ``name``.
@@ -98,7 +100,7 @@ def json_text(value: object, name: str = "value", leaf: Leaf = json_leaf) -> str
     try:
         text = json.dumps(plain(value, name, leaf), ensure_ascii=False)
     except (DataError, RecursionError) as failure:
-        error = failure if isinstance(failure, DataError) else stack_is_full()
+        error = failure if isinstance(failure, DataError) else full_stack_error()
         raise ContentError(error.what, fix=error.fix) from None
     return _JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -135,7 +137,7 @@ def reference(match: re.Match[str]) -> str:
 
 def reference_of(character: str) -> str:
     """Return the reference of a character."""
-    return _NAMED.get(character) or f"&#{ord(character)};"
+    return _NAMED_REFERENCES.get(character) or f"&#{ord(character)};"
 
 
 # Instruction text without a fence. The signs at the start of a Markdown line are those of
@@ -147,15 +149,15 @@ _SPACE = r"[^\S\n]"
 _SIGNS = r"#=\-*_~`"
 _MARKER = r"(?:[-+*]|[0-9]*[.)])"
 _ONLY_SIGNS = rf"[-=*_](?:[-=*_]|{_SPACE})*+(?=\n|\Z)"
-_LINE = pattern(
+_SIGN_OF_LINE = pattern(
     rf"(\n{_SPACE}*+(?:(?!{_ONLY_SIGNS})(?:{_MARKER}{_SPACE}+(?=\S))++)?)"
     rf"(?={_ONLY_SIGNS}|\#|`{{3}}|~{{3}})(.)"
 )
-_LAST = pattern(
+_SIGN_OF_LAST_LINE = pattern(
     rf"\A({_SPACE}*+(?=(?:{_MARKER}{_SPACE}++)*+"
     rf"(?:(?:[{_SIGNS}+]|{_SPACE})*+|{_MARKER}{_SPACE}*+)\Z)[0-9]*+)([{_SIGNS}+.)])"
 )
-_FIRST = pattern(rf"\A[\s{_SIGNS}]")
+_FIRST_CHARACTER = pattern(rf"\A[\s{_SIGNS}]")
 
 
 def inline(value: str) -> str:
@@ -171,17 +173,17 @@ def inline(value: str) -> str:
     """
     original = str.__str__(value)
     # The signs inside the text.
-    text = _LINE.sub(_encoded_sign, "\n" + _INLINE.sub(reference, original))[1:]
+    text = _SIGN_OF_LINE.sub(_encoded_sign, "\n" + _INLINE.sub(reference, original))[1:]
     # The last line, which must not begin a heading or the like together with the text after it.
     head, end, last = text.rpartition("\n")
     if last.strip() or not end:
-        text = head + end + _LAST.sub(_encoded_sign, last)
+        text = head + end + _SIGN_OF_LAST_LINE.sub(_encoded_sign, last)
     elif head.endswith("\r"):
         text = f"{head[:-1]}&#13;&#10;{last}"
     else:
         text = f"{head}&#10;{last}"
     # The first character, which may continue the text before it.
-    text = _FIRST.sub(reference, text)
+    text = _FIRST_CHARACTER.sub(reference, text)
     return original if text == original else text
 
 
@@ -208,7 +210,7 @@ def inline_line(value: str) -> str:
 
 def one_line(value: str) -> str:
     """Return a value for the middle of a line, with its line ends and markup encoded."""
-    return _MIDDLE.sub(reference, str.__str__(value))
+    return _ONE_LINE.sub(reference, str.__str__(value))
 
 
 _BREAKS = re.compile("[\r\n]")
@@ -222,7 +224,8 @@ def _boolean_text(value: bool) -> str:
 
 
 _Writer: TypeAlias = "tuple[type, Callable[..., str]]"
-_COMMON: tuple[_Writer, ...] = (
+"""A type, and the function that writes its values as text."""
+_COMMON_WRITERS: tuple[_Writer, ...] = (
     (str, str.__str__),
     (bool, _boolean_text),
     (int, int.__repr__),
@@ -231,7 +234,7 @@ _COMMON: tuple[_Writer, ...] = (
 
 
 @cache
-def _rare() -> tuple[_Writer, ...]:
+def _rare_writers() -> tuple[_Writer, ...]:
     # These modules are imported with the first value of another type.
     from datetime import date, datetime, time
     from decimal import Decimal
@@ -250,14 +253,14 @@ def _rare() -> tuple[_Writer, ...]:
 
 def is_rare(value: object) -> bool:
     """Return whether a value is a ``Decimal``, a ``Fraction``, a date, a time or a ``UUID``."""
-    return isinstance(value, tuple(kind for kind, _ in _rare()))
+    return isinstance(value, tuple(kind for kind, _ in _rare_writers()))
 
 
 def is_number(value: object) -> bool:
     """Return whether a value is an ``int``, ``float``, ``Decimal`` or ``Fraction``, no boolean."""
     if isinstance(value, int | float):
         return not isinstance(value, bool)
-    return isinstance(value, tuple(kind for kind, _ in _rare()[:2]))
+    return isinstance(value, tuple(kind for kind, _ in _rare_writers()[:2]))
 
 
 def text_of(value: object) -> str:
@@ -269,7 +272,9 @@ def text_of(value: object) -> str:
     :class:`ContentError` for other types.
     """
     value_type = type(value)
-    for supported, write in _COMMON if issubclass(value_type, str | int | float) else _rare():
+    for supported, write in (
+        _COMMON_WRITERS if issubclass(value_type, str | int | float) else _rare_writers()
+    ):
         if issubclass(value_type, supported):
             try:
                 return write(value)

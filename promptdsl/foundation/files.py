@@ -16,8 +16,8 @@ from typing import cast
 
 from promptdsl.foundation.errors import MediaError, OptionError, shown
 
-CHECK = "check the path of the attachment"
-SMALLER = "make it smaller, or upload it and write from_file_id(id)"
+_CHECK_ADVICE = "check the path of the attachment"
+SMALLER_ADVICE = "make it smaller, or upload it and write from_file_id(id)"
 
 RELATIVE = os.open in os.supports_dir_fd
 """Whether this system can open a file relative to an open folder."""
@@ -27,9 +27,9 @@ _FLAGS = {
     for name in ("BINARY", "DIRECTORY", "NOCTTY", "NOFOLLOW", "NONBLOCK", "PATH")
 }
 # Without NONBLOCK, opening a pipe would wait until another program writes into it.
-_FILE = os.O_RDONLY | _FLAGS["BINARY"] | _FLAGS["NOCTTY"] | _FLAGS["NONBLOCK"]
-_LINKLESS = _FILE | _FLAGS["NOFOLLOW"]
-_FOLDER = os.O_RDONLY | _FLAGS["DIRECTORY"] | _FLAGS["NOFOLLOW"] | _FLAGS["PATH"]
+_FILE_FLAGS = os.O_RDONLY | _FLAGS["BINARY"] | _FLAGS["NOCTTY"] | _FLAGS["NONBLOCK"]
+_NO_LINK_FLAGS = _FILE_FLAGS | _FLAGS["NOFOLLOW"]
+_FOLDER_FLAGS = os.O_RDONLY | _FLAGS["DIRECTORY"] | _FLAGS["NOFOLLOW"] | _FLAGS["PATH"]
 
 
 NOTED_FILES: ContextVar[dict[str, str] | None] = ContextVar("NOTED_FILES", default=None)
@@ -70,7 +70,7 @@ def read_file(
     """
     try:
         if roots is None:
-            descriptor = os.open(name, _FILE)
+            descriptor = os.open(name, _FILE_FLAGS)
         else:
             root, path = _under(name, roots)
             descriptor = _open_below(root, path)
@@ -83,10 +83,10 @@ def read_file(
         if stat.S_ISDIR(status.st_mode):
             raise MediaError(f"{name!r} is a folder, not a file", fix="write the path of one file")
         if not stat.S_ISREG(status.st_mode):
-            raise MediaError(f"{name!r} is not a regular file", fix=CHECK)
+            raise MediaError(f"{name!r} is not a regular file", fix=_CHECK_ADVICE)
         if status.st_size > limit:
             raise MediaError(
-                f"{name!r} has {status.st_size:,} bytes, the limit is {limit:,}", fix=SMALLER
+                f"{name!r} has {status.st_size:,} bytes, the limit is {limit:,}", fix=SMALLER_ADVICE
             )
         with open(descriptor, "rb", closefd=False) as file:
             return file.read(limit + 1)
@@ -98,7 +98,7 @@ def read_file(
 
 def _unreadable(name: str, error: Exception) -> MediaError:
     reason = getattr(error, "strerror", None) or error
-    fix = CHECK
+    fix = _CHECK_ADVICE
     if isinstance(error, FileNotFoundError) and name.startswith("~"):
         fix = "write Path(...).expanduser()"
     elif isinstance(error, FileNotFoundError) and not os.path.isabs(name):
@@ -107,7 +107,7 @@ def _unreadable(name: str, error: Exception) -> MediaError:
 
 
 def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str]:
-    """Return the root that contains a path, and the real path.
+    """Return the root that contains a path, with its links resolved, and the real path.
 
     No file outside of the roots is accessed, so that nobody can find out whether it exists.
     """
@@ -118,12 +118,12 @@ def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str
     for root in roots:
         if not os.fspath(root):
             continue
-        home = os.path.realpath(root)
-        if not any(absolute.is_relative_to(top) for top in (home, os.path.abspath(root))):
+        real_root = os.path.realpath(root)
+        if not any(absolute.is_relative_to(top) for top in (real_root, os.path.abspath(root))):
             continue
         real = os.path.realpath(name)
-        if PurePath(real).is_relative_to(home):
-            return home, real
+        if PurePath(real).is_relative_to(real_root):
+            return real_root, real
     raise MediaError(
         f"the path {name!r} comes from data, and is not in a folder of media_roots",
         fix="declare the folder: render(..., media_roots=[folder])",
@@ -141,9 +141,9 @@ def _open_below(root: str, path: str) -> int:
     if not RELATIVE:
         return _open_and_compare(path)
     names = PurePath(path).relative_to(root).parts
-    descriptor = os.open(root, _FOLDER)
+    descriptor = os.open(root, _FOLDER_FLAGS)
     for index, name in enumerate(names, start=1):
-        flags = _LINKLESS if index == len(names) else _FOLDER
+        flags = _NO_LINK_FLAGS if index == len(names) else _FOLDER_FLAGS
         try:
             inner = os.open(name, flags, dir_fd=descriptor)
         finally:
@@ -157,7 +157,7 @@ def _open_and_compare(path: str) -> int:
 
     This shortens the time in which somebody may put a link there, but does not exclude it.
     """
-    descriptor = os.open(path, _LINKLESS)
+    descriptor = os.open(path, _NO_LINK_FLAGS)
     try:
         is_same_file = os.path.samestat(os.fstat(descriptor), os.lstat(path))
         if is_same_file and os.path.realpath(path) == path:

@@ -9,7 +9,14 @@ from math import isfinite
 from typing import Any, NamedTuple, Never, Self, TypeAlias, TypeGuard, cast, overload
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import LEVELS, PLAIN, JsonObject, JsonValue, stack_is_full, too_deep
+from promptdsl.foundation.json import (
+    LEVELS,
+    PLAIN_DATA_ADVICE,
+    JsonObject,
+    JsonValue,
+    depth_error,
+    full_stack_error,
+)
 from promptdsl.foundation.unicode import exact
 
 # Factories for fields of every prompt: list[str]() takes eight times as long as list().
@@ -186,7 +193,7 @@ def json_leaf(item: object, enclosing: Around, key: object) -> JsonValue:
 
         text_shown = float.__repr__(item) if isinstance(item, float) else type(item).__name__
         problem = f"{_path(enclosing, key)!r} is not a JSON value: {text_shown}"
-        raise DataError(problem, fix=json_remedy(item, PLAIN))
+        raise DataError(problem, fix=json_remedy(item, PLAIN_DATA_ADVICE))
     number = int.__int__(item)
     if number.bit_length() > 2_000:
         try:
@@ -217,7 +224,7 @@ def _copied_from(value: object, key: str, rule: _Rule) -> object:
     try:
         return _copied(value, key, {}, rule)
     except RecursionError:
-        raise stack_is_full() from None
+        raise full_stack_error() from None
 
 
 def _copied(item: object, key: object, enclosing: Around, rule: _Rule) -> object:
@@ -231,7 +238,7 @@ def _copied(item: object, key: object, enclosing: Around, rule: _Rule) -> object
     if id(item) in enclosing:
         raise DataError("the data contains itself", fix="write plain data without cycles")
     if len(enclosing) == rule.levels:
-        raise too_deep(_path(enclosing, key))
+        raise depth_error(_path(enclosing, key))
     enclosing[id(item)] = key
     copy: object
     if is_mapping(content):

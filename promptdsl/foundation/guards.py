@@ -30,7 +30,7 @@ from promptdsl.foundation.escaping import CHARACTERS, reference, reference_of
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, UNSEEN, is_valid_unicode, pattern
 
 NONE: frozenset[str] = frozenset()
-LONGEST = 64
+LONGEST_NAME = 64
 """The maximum length of a name that is read from an author's tag that is not plain ASCII."""
 BRACKETS = "<\u02c2\u1438\u2039\u226e\u2329\u276e\u27e8\u3008\ufe64\uff1c"
 _SLASHES = frozenset("/\\\u1735\u2044\u2215\u29f8\uff0f")
@@ -343,9 +343,10 @@ def _readings(
 
     There may be several names, because an invisible character may end a name or be ignored in it.
     Full stops and hyphens at the end of a name are removed, unless the text ends with the name.
-    Reading stops at a name that is longer than all ``names``; without ``names``, than ``LONGEST``.
+    Reading stops at a name that is longer than all ``names``; without ``names``, at a name that is
+    longer than ``LONGEST_NAME``.
     """
-    end, longest = len(text), max(map(len, names), default=LONGEST)
+    end, longest = len(text), max(map(len, names), default=LONGEST_NAME)
     position = _after_gap(text, position)
     name = stops = ""
     while position < end:

@@ -31,7 +31,7 @@ JsonDict: TypeAlias = dict[str, Any]  # Any: users index into it without checks
 LEVELS = 200
 """The maximum depth of JSON data, in levels; a list in a list has two levels."""
 
-PLAIN = "give plain data: dict, list, str, int, float"
+PLAIN_DATA_ADVICE = "give plain data: dict, list, str, int, float"
 """The advice about a value that JSON cannot express."""
 
 
@@ -48,7 +48,7 @@ ABSENT: Final = Absent.ABSENT
 """The sign of a missing value, for data in which ``None`` is a valid value."""
 
 
-def too_deep(path: str = "") -> DataError:
+def depth_error(path: str = "") -> DataError:
     """Return the error for data that is nested too deep."""
     subject = repr(path) if path else "the data"
     return DataError(
@@ -57,7 +57,7 @@ def too_deep(path: str = "") -> DataError:
     )
 
 
-def stack_is_full() -> DataError:
+def full_stack_error() -> DataError:
     """Return the error for data that is nested deeper than Python's recursion limit allows."""
     return DataError(
         "nested data reached Python's recursion limit",
@@ -103,24 +103,26 @@ def json_problem(text: str) -> str:
     return deep if _is_deep(value) else "has a number that is too large"
 
 
-def write_json(value: object, *, wrapped: int = 0) -> str:
+def write_json(value: object, *, outer_levels: int = 0) -> str:
     """Return the strict JSON text of a value, with its keys in their order.
 
-    ``wrapped`` is the number of levels around an author's data that do not count. Raises
-    :class:`DataError` for a value that JSON cannot express, and for data that is nested too deep.
+    Raises :class:`DataError` for a value that JSON cannot express, and for data that is nested
+    deeper than 200 levels. ``outer_levels`` is how many levels promptdsl puts around an author's
+    data: they do not count.
     """
     try:
         text = ENCODER.encode(value)
     except RecursionError:
-        raise (too_deep() if _is_deep(value, wrapped) else stack_is_full()) from None
+        raise (depth_error() if _is_deep(value, outer_levels) else full_stack_error()) from None
     except (TypeError, ValueError) as error:
-        raise DataError(f"not a JSON value: {error}", fix=PLAIN) from None
-    if _may_be_deep(text) and _is_deep(value, wrapped):
-        raise too_deep()
+        raise DataError(f"not a JSON value: {error}", fix=PLAIN_DATA_ADVICE) from None
+    if _may_be_deep(text) and _is_deep(value, outer_levels):
+        raise depth_error()
+    # UTF-8 cannot contain a lone surrogate, so json.dumps() writes it as an escape (``\ud800``).
     return text if is_valid_unicode(text) else json.dumps(value)
 
 
-def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def object_of_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return the JSON object of key-value pairs; :class:`ValueError` for a repeated key."""
     json_object = dict(pairs)
     if len(json_object) < len(pairs):
@@ -137,14 +139,14 @@ def canonical(value: JsonValue) -> str:
 
 
 def _may_be_deep(text: str) -> bool:
-    # Almost every text has too few brackets to be deep, so its value need not be searched.
+    # Almost every text has too few brackets to be deep. So _is_deep() need not search its value.
     return text.count("[") + text.count("{") > LEVELS
 
 
-def _is_deep(value: object, wrapped: int = 0) -> bool:
+def _is_deep(value: object, outer_levels: int = 0) -> bool:
     """Return whether data is nested deeper than 200 levels; without recursion."""
     level: list[_Container] = [value] if isinstance(value, (dict, list, tuple)) else []
-    for _ in range(LEVELS + wrapped):
+    for _ in range(LEVELS + outer_levels):
         level = [
             inner
             for container in level
@@ -181,33 +183,46 @@ ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 _OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})[^`]*")
 """The line that opens a code fence."""
+_LINE_END = re.compile(r"\r\n?|\n")
 _QUOTE_OR_BRACKET = re.compile(r'["{}\[\]]')
 _QUOTE_OR_BACKSLASH = re.compile(r'["\\]')
 _PAIRS = {"{": "}", "[": "]"}
 
 
-def read_answer(text: str, fits: Callable[[JsonValue], bool] | None = None) -> JsonValue | Absent:
+def read_answer(
+    text: str, is_expected: Callable[[JsonValue], bool] | None = None
+) -> JsonValue | Absent:
     """Return the JSON value of an answer, or ``ABSENT`` for an answer without JSON.
 
-    The value is the complete text; else the value in a code fence; else the only object or list in
-    the prose. Nothing is repaired: a value that is cut off does not count. Of several values, the
-    value that ``fits`` is returned. Raises :class:`DataError` if several values remain.
+    If the complete text is JSON, this is the value. Else it is the value in a code fence. If no
+    fence has a value, or none of these values ``is_expected``, it is the only object or list in the
+    complete text.
+
+    Of several different values, the value that ``is_expected`` is returned. Raises
+    :class:`DataError` if several values remain. A single value is returned without this check.
+
+    Nothing is repaired. If an object or a list in the prose is cut off, no value in the prose
+    counts.
     """
     complete = read_json(text)
     if complete is not ABSENT:
         return complete
     fenced = [value for value in map(read_json, _fenced(text)) if not isinstance(value, Absent)]
-    if fenced and (fits is None or any(map(fits, fenced))):
-        return _only(fenced, fits)
+    if fenced and (is_expected is None or any(map(is_expected, fenced))):
+        return _single_value(fenced, is_expected)
     in_prose = _values_in(text)
-    return _only([*in_prose, *(value for value in fenced if value not in in_prose)], fits)
+    only_fenced = [value for value in fenced if value not in in_prose]
+    return _single_value([*in_prose, *only_fenced], is_expected)
 
 
 def _fenced(text: str) -> list[str]:
-    """Return the contents of the code fences in a text, without a fence that is not closed."""
+    """Return the contents of the code fences in a text, without a fence that is not closed.
+
+    Lines end as in Markdown. ``str.splitlines`` would also divide a JSON string at U+2028.
+    """
     contents: list[str] = []
     fence, start = "", 0
-    lines = text.splitlines()
+    lines = _LINE_END.split(text)
     for index, line in enumerate(lines):
         opening = None if fence else _OPENING.fullmatch(line)
         if opening:
@@ -219,24 +234,40 @@ def _fenced(text: str) -> list[str]:
 
 
 def has_shape(value: JsonValue, schema: JsonObject) -> bool:
-    """Return whether a value has the type of a schema, and the keys that the schema requires."""
-    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-    kind, required = schema.get("type"), schema.get("required")
-    if isinstance(kind, str) and kind in kinds and not isinstance(value, kinds[kind]):
+    """Return whether a value has the type of a schema, and the keys that the schema requires.
+
+    The types ``number`` and ``integer`` are not checked, nor is a list of types.
+    """
+    python_types = {
+        "object": dict,
+        "array": list,
+        "string": str,
+        "boolean": bool,
+        "null": type(None),
+    }
+    schema_type, required = schema.get("type"), schema.get("required")
+    if (
+        isinstance(schema_type, str)
+        and schema_type in python_types
+        and not isinstance(value, python_types[schema_type])
+    ):
         return False
     if not isinstance(value, dict) or not isinstance(required, list | tuple):
         return True
     return all(name in value for name in required)
 
 
-def _only(values: list[JsonValue], fits: Callable[[JsonValue], bool] | None) -> JsonValue | Absent:
-    """Return the only value, or the only value that fits; equal values count once.
+def _single_value(
+    values: list[JsonValue], is_expected: Callable[[JsonValue], bool] | None
+) -> JsonValue | Absent:
+    """Return the only value, or the only value that is expected; equal values count once.
 
-    ``ABSENT`` without values. Raises :class:`DataError` for several.
+    Returns ``ABSENT`` for an empty list. Raises :class:`DataError` if several values remain.
     """
-    by_text = {json.dumps(value, sort_keys=True): value for value in values}
-    if fits is not None and len(by_text) > 1:
-        by_text = {text: value for text, value in by_text.items() if fits(value)} or by_text
+    by_text = {canonical(value): value for value in values}
+    if is_expected is not None and len(by_text) > 1:
+        expected = {text: value for text, value in by_text.items() if is_expected(value)}
+        by_text = expected or by_text
     if len(by_text) > 1:
         first, second, *_ = by_text
         problem = f"the answer has several JSON values: {first:.80} and {second:.80}"
@@ -249,8 +280,8 @@ def _values_in(text: str) -> list[JsonValue]:
     values: list[JsonValue] = []
     start = 0
     while (begin := _next_bracket(text, start)) >= 0:
-        end, is_cut_off = _end_of(text, begin)
-        if is_cut_off:
+        end = _end_of_value(text, begin)
+        if end < 0:
             return []
         value = read_json(text[begin:end])
         if not isinstance(value, Absent):
@@ -260,33 +291,36 @@ def _values_in(text: str) -> list[JsonValue]:
 
 
 def _next_bracket(text: str, start: int) -> int:
+    """Return the index of the next opening bracket or brace, -1 without one."""
     locations = [
         location for location in (text.find("{", start), text.find("[", start)) if location >= 0
     ]
     return min(locations, default=-1)
 
 
-def _end_of(text: str, begin: int) -> tuple[int, bool]:
-    """Return the index after the closing bracket for the bracket at ``begin``.
+def _end_of_value(text: str, begin: int) -> int:
+    """Return the index after the value that the bracket at ``begin`` opens, -1 if it is cut off.
 
-    The second result is whether the value is cut off: it has no closing bracket. A list that is
-    neither JSON nor closed, such as the interval ``[0, 1)``, is not a value: then the result is the
-    index after its opening bracket.
+    A value is cut off if its bracket is not closed. But prose has brackets that open no list, such
+    as the interval ``[0, 1)``. If the text after such a bracket is not JSON, the result is the
+    index after the bracket.
     """
-    is_at_end = False
+    is_json_up_to_end = False
     try:
-        return DECODER.raw_decode(text, begin)[1], False
+        return DECODER.raw_decode(text, begin)[1]
     except json.JSONDecodeError as error:
-        is_at_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+        # The text ends within the value, or within a string of it: up to there, it was JSON.
+        is_json_up_to_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
     except (ValueError, RecursionError):
         pass
-    end = _closing(text, begin)
-    if end < 0 and text[begin] == "[" and not is_at_end:
-        return begin + 1, False
-    return end, end < 0
+    end = _after_closing_bracket(text, begin)
+    # Only a bracket may be prose: a brace that is not closed is always an object that is cut off.
+    if end < 0 and text[begin] == "[" and not is_json_up_to_end:
+        return begin + 1
+    return end
 
 
-def _closing(text: str, begin: int) -> int:
+def _after_closing_bracket(text: str, begin: int) -> int:
     """Return the index after the closing bracket for the bracket at ``begin``, -1 without one."""
     closers: list[str] = []
     location = begin
@@ -306,6 +340,7 @@ def _closing(text: str, begin: int) -> int:
 
 
 def _end_of_string(text: str, start: int) -> int:
+    """Return the index after the closing quote of a string; -1 without a closing quote."""
     while match := _QUOTE_OR_BACKSLASH.search(text, start):
         if match[0] == '"':
             return match.end()

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from promptdsl.foundation.source import LEFT_OUT
 
+# Advice that several functions return.
 LANGCHAIN = "with from_langchain of promptdsl.integrations.langchain"
 UNPACK = "unpack it: *items"
 ITEMS = 'write an item for each pair: Item("...", done=True)'
@@ -32,6 +33,7 @@ TURN_OF_ROLE = {"human": "User", "ai": "Assistant"} | {
 }
 """The turns of the roles in a pair of role and text."""
 BINARY = (bytes, bytearray)
+"""The types of bytes for which the advice is to decode them."""
 
 
 class PlainCode(NamedTuple):
@@ -72,7 +74,7 @@ _CODE_BY_TYPE: tuple[tuple[Callable[[object], bool], PlainCode], ...] = (
 
 def plain_code_of(value: object) -> PlainCode | None:
     """Return the code that makes plain data of a value; ``None`` for a type that is not listed."""
-    return next((plain_code for knows, plain_code in _CODE_BY_TYPE if knows(value)), None)
+    return next((plain_code for matches, plain_code in _CODE_BY_TYPE if matches(value)), None)
 
 
 def text_remedy(value: object) -> str:
@@ -95,7 +97,10 @@ def text_remedy(value: object) -> str:
 
 
 def json_remedy(value: object, otherwise: str) -> str:
-    """Return the advice for a value in place of JSON; ``otherwise`` for an unknown type."""
+    """Return the advice for a value in place of JSON; ``otherwise`` for an unknown type.
+
+    A coroutine is closed.
+    """
     plain_code = plain_code_of(value)
     close(value)
     if value is LEFT_OUT:
@@ -106,8 +111,8 @@ def json_remedy(value: object, otherwise: str) -> str:
 
 
 def content_remedy(value: object) -> str:
-    """Return the advice for a value in place of the content of a component."""
-    advice = next(advice for knows, advice in _CONTENT if knows(value))
+    """Return the advice for a value in place of the content of a component; close a coroutine."""
+    advice = next(advice for matches, advice in _CONTENT if matches(value))
     close(value)
     return advice if isinstance(advice, str) else advice(value)
 

@@ -387,15 +387,20 @@ def public_object(value: Any) -> Any:  # Any: a class, a function, or a constant
 
 
 def made_by_render(cls: type[R]) -> type[R]:
-    """Return a class whose ``__init__`` stays as it is, because only renders make its objects."""
+    """Return a class whose ``__init__`` does not become a :func:`public_api`.
+
+    Every render makes such an object, and a user hardly ever does.
+    """
     changeable: Any = cls  # Any: the attributes of a class, as above
     _PUBLIC.add(changeable.__init__)
     return cls
 
 
 _PUBLIC = WeakSet[Callable[..., object]]()
-"""The functions that stay as they are. Either :func:`public_api` or :func:`async_public_api` made
-them, or they are the ``__init__`` of a class that is :func:`made_by_render`."""
+"""The functions that :func:`public_object` leaves unchanged.
+
+Either :func:`public_api` or :func:`async_public_api` made them, or they are the ``__init__`` of a
+class that is :func:`made_by_render`."""
 
 
 def _takes_any(function: FunctionType) -> bool:

@@ -26,7 +26,6 @@ Columns: TypeAlias = tuple[str, ...] | None
 Rows: TypeAlias = Iterable[tuple[object, ...]]
 Encoder: TypeAlias = Callable[[str], str]
 
-
 Lines: TypeAlias = tuple[tuple[str, ...], list[list[str]]]
 """Lines of a table: the texts before, between and after the cells of each line, and the cells."""
 

@@ -1,4 +1,7 @@
-"""Unicode in texts: exact strings, surrogates, invisible characters, and widths of lines."""
+"""Unicode in texts: exact strings, surrogates, invisible characters, and widths of lines.
+
+Between the last two is ``equal_start``, which compares the beginnings of two texts.
+"""
 
 import os
 import re
@@ -38,7 +41,8 @@ def pattern(text: str) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _LazyPattern(text))
 
 
-# Character classes, as the inside of a regular expression's brackets.
+# The control characters, as the inside of a regular expression's brackets. The next pattern is for
+# the end of a class with CR: it excludes the CR of a CR LF.
 CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 NOT_CRLF = r"(?<!\r(?=\n))"
 _SURROGATE = pattern(r"[\ud800-\udfff]")
@@ -88,6 +92,7 @@ _JOINING = (
     r"[\u0600-\u061b\u061d-\u0dff\u1000-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af]"
     r"[\u200c\u200d]"
 )
+# The invisible characters, as the inside of a regular expression's brackets.
 UNSEEN = (
     r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"

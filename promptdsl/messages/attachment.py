@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from promptdsl.foundation.errors import MediaError
-from promptdsl.foundation.files import SMALLER, read_file
+from promptdsl.foundation.files import SMALLER_ADVICE, read_file
 from promptdsl.messages.media_type import (
     URL,
     MediaKind,
@@ -32,7 +32,7 @@ Size: TypeAlias = tuple[int, int]
 LONGEST_HEADER = 1024 * 1024
 """The maximum of bytes, or base64 characters, that are read for a header; a multiple of four."""
 
-MOST_SEGMENTS = 1_000
+MAXIMUM_SEGMENTS = 1_000
 """The maximum of segments of a JPEG that are skipped; profiles and thumbnails have some dozens."""
 
 
@@ -101,21 +101,23 @@ def _webp(data: bytes) -> Size | None:
 def _jpeg(data: bytes) -> Size | None:
     """ITU-T T.81, B.2: segments with their lengths, up to the frame header, which has the size."""
     offset = 2
-    for _ in range(MOST_SEGMENTS):
+    for _ in range(MAXIMUM_SEGMENTS):
         marker, code, length = struct.unpack_from(">BBH", data, offset)
-        if marker != 0xFF or code in _JPEG_DATA:
+        if marker != 0xFF or code in _JPEG_END_OF_HEADERS:
             return None
         if code in _JPEG_FRAMES:
             height, width = struct.unpack_from(">HH", data, offset + 5)
             return width, height
         # A fill byte may be before a marker; a marker without a segment has no length.
-        offset += 1 if code == 0xFF else 2 if code in _JPEG_BARE else 2 + length
+        offset += 1 if code == 0xFF else 2 if code in _JPEG_WITHOUT_LENGTH else 2 + length
     return None
 
 
+# The codes of markers in a JPEG: frame headers, markers without a segment, and markers after which
+# no frame header can be.
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD9)})
-_JPEG_DATA = frozenset({0x00, 0xD9, 0xDA})
+_JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
+_JPEG_END_OF_HEADERS = frozenset({0x00, 0xD9, 0xDA})
 
 _READERS: Mapping[str, Callable[[bytes], Size | None]] = {
     "image/png": _png,
@@ -142,7 +144,11 @@ _WHITE_SPACE = b" \t\n\v\f\r"
 def of_bytes(
     data: bytes, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment from its bytes; :class:`MediaError` for bad bytes."""
+    """Return the source of an attachment from its bytes.
+
+    Raises :class:`MediaError` for no bytes, for too many bytes, and for bytes that contradict the
+    media type or ``kind``; :class:`OptionError` for a media type that is not a string.
+    """
     if not data:
         raise MediaError("the attachment is empty", fix="give its bytes")
     _check_size(len(data))
@@ -153,7 +159,7 @@ def of_bytes(
 def _check_size(size: int) -> None:
     if size > MAX_BYTES:
         raise MediaError(
-            f"the attachment has {size:,} bytes, the limit is {MAX_BYTES:,}", fix=SMALLER
+            f"the attachment has {size:,} bytes, the limit is {MAX_BYTES:,}", fix=SMALLER_ADVICE
         )
 
 
@@ -162,7 +168,7 @@ def of_base64(
 ) -> MediaSource:
     """Return the source of an attachment from base64 text; white space in it is ignored.
 
-    Raises :class:`MediaError` for a text that is not base64, and for bad bytes.
+    Raises :class:`MediaError` for a text that is not base64, and the errors of :func:`of_bytes`.
     """
     try:
         encoded = text if isinstance(text, bytes) else text.encode("ascii")
@@ -200,7 +206,11 @@ def check_url(url: str) -> str:
 def of_url(
     url: str, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment at an address; a ``data:`` address has its bytes."""
+    """Return the source of an attachment at an address; a ``data:`` address has its bytes.
+
+    Raises :class:`MediaError` for an address that no provider fetches, and for a ``data:`` address
+    that contradicts the media type or ``kind``.
+    """
     # Most addresses are of the web, and have no declared type.
     if media_type is None and url.startswith("http") and URL.match(url):
         return MediaSource("url", url)
@@ -225,7 +235,10 @@ def of_url(
 def of_file_id(
     id: str, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment that is already uploaded to the provider."""
+    """Return the source of an attachment that is already uploaded to the provider.
+
+    Raises :class:`MediaError` for an empty id, and for a media type of another ``kind``.
+    """
     if not id or id.isspace():
         raise MediaError("the file id is empty", fix="write the id that the upload returned")
     return _source("file_id", id, media_type, kind)
@@ -234,7 +247,10 @@ def of_file_id(
 def of_path(
     path: str, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment in a file, which is read when the prompt is rendered."""
+    """Return the source of an attachment in a file, which is read when the prompt is rendered.
+
+    Raises :class:`MediaError` for an empty path, and for a media type of another ``kind``.
+    """
     if not path:
         raise MediaError("the path is empty", fix="give the path of a file")
     return _source("path", path, media_type, kind)
@@ -254,6 +270,8 @@ def read_path(
     """Return the source with the bytes of its file instead of the path.
 
     A path that comes from data must be in one of the folders ``roots`` after links are resolved.
+    Raises :class:`MediaError` for a path in another folder, for a file that cannot be read, and for
+    bytes that are too many or contradict the type.
     """
     allowed = roots if source.from_data else None
     data = read_file(source.value, limit=MAX_BYTES, roots=allowed)

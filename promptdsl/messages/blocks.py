@@ -31,7 +31,7 @@ ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """By type of block, other names of a key, which are read and never written."""
 
 
-def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any: see below
+def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any: a class
     """Return the fields of a class of blocks; type checkers do not see that attrs made it."""
     fields: tuple[attrs.Attribute[object], ...] = attrs.fields(block_class)
     return fields
@@ -81,9 +81,7 @@ def is_ambiguous(data: JsonValue, types: Collection[str]) -> bool:
     return False
 
 
-def entries_of(
-    block: Any,
-) -> Iterator[tuple[str, object]]:  # Any: a block; see blocks.py
+def entries_of(block: Any) -> Iterator[tuple[str, object]]:  # Any: a block of any class
     """Yield the keys and values of a block's dictionary, without the fields at their defaults."""
     names, extra = KEYS.get(block.type, {}), thawed(block.extra)
     yield "type", block.type
@@ -567,7 +565,7 @@ CLASSES: Mapping[str, type[AnyBlock]] = {
 
 # Short descriptions of blocks for outlines and views of a request, and the text of data.
 
-LONGEST = 60
+LONGEST_TITLE = 60
 """The maximum number of characters of a title or a type in a description."""
 
 
@@ -621,7 +619,7 @@ def shown_text(block: Block) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}..."
 
 
 def default_text(block: DataBlock) -> str:

@@ -15,7 +15,7 @@ from promptdsl.messages.message import Message, recalled, remember
 
 SHORTEST = 16
 """The minimum number of messages of a conversation that is cached."""
-NEWEST = 64
+MAXIMUM_NEW = 64
 """The maximum number of new messages: after more of them, no cache is searched."""
 
 
@@ -23,7 +23,7 @@ NEWEST = 64
 class ReadCache:
     """The cache of a long history that was read: its messages, and the findings of passes.
 
-    A ``Recorded`` node refers to it. The cache for written payloads is in ``providers/shared``.
+    A ``RecordedNode`` refers to it. The cache for written payloads is in ``providers/shared``.
     """
 
     messages: tuple[Message, ...]
@@ -31,6 +31,7 @@ class ReadCache:
     items: tuple[Message, ...]
     """The messages that the passes work on."""
     mask: int
+    """The mask of the node with these items: what they contain (``tree/masks.py``)."""
     start: int = 0
     """The index of the first item in its history."""
     leading: bool = False
@@ -52,21 +53,23 @@ class ReadCache:
 def recording_of(messages: object) -> ReadCache | None:
     """Return the cache of a conversation, if the same tuple was read before, else ``None``."""
     last = messages[-1] if is_list(messages) and messages else None
-    recording = recalled(last) if type(last) is Message else None
-    if isinstance(recording, ReadCache) and recording.messages is messages:
-        return recording
+    cache = recalled(last) if type(last) is Message else None
+    if isinstance(cache, ReadCache) and cache.messages is messages:
+        return cache
     return None
 
 
 def recorded_before(messages: Sequence[object]) -> ReadCache | None:
     """Return the cache of the longest cached beginning of a conversation, else ``None``."""
-    for index in range(len(messages) - 1, max(len(messages) - NEWEST, SHORTEST) - 2, -1):
+    # The last message that a cache covers: one of the newest, and at least the SHORTEST-th.
+    lowest_index = max(len(messages) - MAXIMUM_NEW, SHORTEST) - 1
+    for index in range(len(messages) - 1, lowest_index - 1, -1):
         message = messages[index]
         if type(message) is not Message:
             return None
-        recording = recalled(message)
-        if isinstance(recording, ReadCache):
-            cached = recording.messages
-            if len(cached) == index + 1 and all(map(is_, cached, messages)):
-                return recording
+        cache = recalled(message)
+        if isinstance(cache, ReadCache):
+            cached_messages = cache.messages
+            if len(cached_messages) == index + 1 and all(map(is_, cached_messages, messages)):
+                return cache
     return None

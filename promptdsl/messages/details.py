@@ -87,6 +87,7 @@ def named(name: str) -> Details:
 JOINED = "joined_turns"
 """The key, in the metadata of a recorded answer that was several turns, for their number."""
 DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))
+"""The keys of a message's dictionary that its details have."""
 
 RawOrigin: TypeAlias = tuple[str, int, Position | Source | None, Details, tuple[str, ...]]
 """An :class:`Origin` before its line is looked up.
@@ -135,6 +136,7 @@ def origin_of(raw: RawOrigin) -> Origin:
 # Checks of the keys and details of a message.
 
 KEYS = frozenset({"role", "content", "kind", "files", *DETAIL_KEYS})
+"""The keys that the dictionary of a message may have."""
 
 
 def checked_details(details: Mapping[str, object]) -> Details:
@@ -157,6 +159,7 @@ def checked_details(details: Mapping[str, object]) -> Details:
 
 
 def _notes_leaf(item: object, enclosing: Around, key: object) -> object:
+    """Return a value in metadata; :class:`DataError` for a value that metadata may not have."""
     # Metadata may have JSON values, and dates, times, ``Decimal`` and the like.
     return item if is_rare(item) else json_leaf(item, enclosing, key)
 
@@ -168,7 +171,7 @@ def _tags(value: object) -> tuple[str, ...]:
     return tuple(string(tag, f"tags[{index}]") for index, tag in enumerate(tags))
 
 
-_USUAL_ROLES = {
+_ROLES_ELSEWHERE = {
     **dict.fromkeys(("human", "customer", "person"), "user"),
     **dict.fromkeys(("ai", "bot", "model", "llm", "agent"), "assistant"),
     **dict.fromkeys(("function", "tool_result"), "tool"),
@@ -183,7 +186,7 @@ def checked_role(role: object) -> Role:
         raise DataError(f"'role' must be a string, not {kind_of(role)}", fix=fix)
     name = string(role, "role")
     if name not in ROLES:
-        meant = _USUAL_ROLES.get(name.lower())
+        meant = _ROLES_ELSEWHERE.get(name.lower())
         fix = f"did you mean {meant!r}?" if meant else nearest(name[:60], ROLES)
         raise DataError(f"unknown role {name[:60]!r}", fix=fix)
     return ROLES[ROLES.index(name)]
@@ -201,7 +204,7 @@ def check_results(blocks: Iterable[Block]) -> None:
 
 
 def refuse_unknown_keys(data: Mapping[str, object], keys: frozenset[str]) -> None:
-    """Raise :class:`DataError` for a key that no message has."""
+    """Raise :class:`DataError` for a key that is not one of ``keys``."""
     for key in data:
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise DataError(f"a key of a message must be a string, not {type(key).__name__}")

@@ -88,8 +88,8 @@ def data_url(url: str) -> MediaSource | None:
 def is_address(source: MediaSource) -> bool:
     """Return whether a source is an address of the web or of a store, whose bytes can be loaded."""
     value = source.value
-    elsewhere = source.kind in ("url", "s3", "gcs") and value[:5].lower() != "data:"
-    return elsewhere and URL.match(value) is not None
+    is_remote = source.kind in ("url", "s3", "gcs") and value[:5].lower() != "data:"
+    return is_remote and URL.match(value) is not None
 
 
 # The media type of an attachment: declared, or recognized by its first bytes.
@@ -100,14 +100,15 @@ EXAMPLES: Mapping[MediaKind, str] = {
     "document": "application/pdf",
     "video": "video/mp4",
 }
+"""By kind of attachment, an example of a media type for the advice of errors."""
 
-HEAD = 64
+HEAD_LENGTH = 64
 """The number of bytes that :func:`sniff` reads."""
 
 
 def sniff(data: bytes) -> str | None:
     """Return the media type that the first bytes show, ``None`` for an unknown format."""
-    head = bytes(data[:HEAD])
+    head = bytes(data[:HEAD_LENGTH])
     for magic, media_type in _MAGIC.items():
         if head.startswith(magic):
             return media_type
@@ -148,7 +149,7 @@ def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> 
         return media_type
     # The same container may have another kind of content, such as sound in an MP4 file.
     same_container = f"{kind}/{sniffed.partition('/')[2]}"
-    actual = same_container if same_container in _ALSO.get(sniffed, ()) else sniffed
+    actual = same_container if same_container in _SAME_FIRST_BYTES.get(sniffed, ()) else sniffed
     check_kind(actual, kind)
     if sniffed in _ARCHIVES:
         if declared_type is None:
@@ -161,7 +162,7 @@ def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> 
             "application/rtf",
         )
     else:
-        agrees = declared_type in (None, sniffed, *_ALSO.get(sniffed, ()))
+        agrees = declared_type in (None, sniffed, *_SAME_FIRST_BYTES.get(sniffed, ()))
     if not agrees:
         raise MediaError(
             f"the attachment is declared {declared_type}, but its bytes are {sniffed}",
@@ -172,6 +173,11 @@ def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> 
 
 
 def _declared_or_text(data: bytes, declared: str | None, kind: MediaKind | None) -> str:
+    """Return the media type of bytes of an unknown format: the declared type, or plain text.
+
+    Raises :class:`MediaError` without a declared type, unless the bytes are a document of text, and
+    for a declared type whose files have other first bytes.
+    """
     try:
         data.decode()
         is_utf8 = True
@@ -194,7 +200,7 @@ def _declared_or_text(data: bytes, declared: str | None, kind: MediaKind | None)
             f"the attachment is declared {declared}, but its bytes are not UTF-8 text",
             fix="encode the text as UTF-8",
         )
-    if declared in _SURE:
+    if declared in _ALWAYS_RECOGNIZED:
         raise MediaError(
             f"the attachment is declared {declared}, but its bytes begin with {bytes(data[:12])!r}",
             fix="give the bytes of the picture; the server may have sent an error page",
@@ -203,7 +209,11 @@ def _declared_or_text(data: bytes, declared: str | None, kind: MediaKind | None)
 
 
 def spelled(declared: str | None, kind: MediaKind | None) -> str | None:
-    """Return a declared media type in its registered spelling, without parameters."""
+    """Return a declared media type in its registered spelling, without parameters.
+
+    Raises :class:`MediaError` for a text that is not a media type, and :class:`OptionError` for a
+    value that is not a text.
+    """
     if declared is None:
         return None
     fix = f'write it like media_type="{EXAMPLES[kind or "image"]}"'
@@ -285,10 +295,10 @@ _SPELLINGS = {
     "text/x-markdown": "text/markdown",
 }
 
-_SURE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_ALWAYS_RECOGNIZED = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The types whose files all begin with bytes that :func:`sniff` knows."""
 
-_ALSO: Mapping[str, tuple[str, ...]] = {
+_SAME_FIRST_BYTES: Mapping[str, tuple[str, ...]] = {
     "image/png": ("image/apng",),
     "image/heic": ("image/heif",),
     "image/heif": ("image/heic", "image/avif"),

@@ -1,7 +1,7 @@
 """Messages: components become messages, and adapters of providers write these as payloads.
 
 ``Message`` is the public class. ``spoken`` and ``message`` make messages without checks, which is
-faster.
+faster. The functions at the end say which calls a conversation has answered.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -410,7 +410,7 @@ def message(
     return message
 
 
-def location(message: Message, at: object, index: int) -> None:
+def set_turn(message: Message, at: object, index: int) -> None:
     """Set the turn that became a new message, unless the message has origins."""
     if not message._at:
         _set(message, "_at", at)

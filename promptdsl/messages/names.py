@@ -1,4 +1,4 @@
-"""Names for annotations: of providers, and of hints (``silent_hints`` takes these)."""
+"""The names of providers, for annotations, and the names of hints with what they mean."""
 
 from collections.abc import Mapping
 from typing import Literal, NewType, TypeAlias, Union
@@ -14,7 +14,7 @@ AdapterName: TypeAlias = Literal[
     "bedrock",
     "chat_template",
 ]
-"""The providers with an adapter of their own."""
+"""The providers whose request format has an adapter. Servers use the adapter of one of them."""
 
 ServerName: TypeAlias = Literal[
     "deepseek",
@@ -46,8 +46,9 @@ ServerName: TypeAlias = Literal[
 ProviderId = NewType("ProviderId", str)
 ProviderId.__doc__ = """Tell type checkers that a string is the name of a provider.
 
-It returns the string. Use it for a name that :func:`register_provider` added, and for one in a
-variable; the names that promptdsl has need none. The name is checked when it is used.
+It returns the string. Use it for a name that :func:`register_provider` added, and for a name that a
+variable holds. A name that promptdsl has can be written without it. The function that gets the name
+checks it.
 
 >>> from promptdsl import ProviderId, Timeline, User, register_provider, render
 >>> with register_provider("house", adapter="openai_compatible"):
@@ -60,19 +61,18 @@ ProviderName: TypeAlias = Union[ProviderId, AdapterName, ServerName]  # noqa: UP
 """A provider that promptdsl has, or a :class:`ProviderId`."""
 
 
-# The names of hints (``Loss.name``), and what each means; ``silent_hints`` takes these names.
+# The names of hints (``Loss.name``), and what each means. ``docs/reference.md`` has the same table.
 
 HINTS: Mapping[str, str] = {
     # About the request and its conversation.
     "empty_conversation": "There is no user, assistant or tool turn.",
-    "ended_conversation": "The last message is an answer; this model may not continue it.",
+    "ended_conversation": "The last message is an answer, but the model may not continue answers.",
     "empty_message": "A recorded message has no content.",
-    "repeated_message": "A message occurs twice: in a recording, or at its end and after it.",
+    "repeated_message": "A message occurs twice in a recording, or also directly after it.",
     "repeated_system": "The system text of a recording is also written in the prompt.",
     "unknown_name": "`pin` names an unknown message, or `exclude` an unknown tool.",
     "unreached_clearing": "`ClearResults` clears nothing: its `at_least` or `keep` is too large.",
     "early_clearing": "`ClearResults` with `at_least` clears results far below the budget.",
-    "inserted_text": "The target needs a text where you wrote none, so '.' is sent.",
     "unknown_model": "The name of an unknown model is similar to a known name.",
     "useless_reserve": "You pass a reserve, but no budget.",
     "other_provider": "The model belongs to another provider than `provider=` names.",
@@ -87,13 +87,14 @@ HINTS: Mapping[str, str] = {
     "encoded_tag": "A value in instructions is a tag or a code fence, so it is sent encoded.",
     "glued_item": "An item of a list in a template is on the line of the text before it.",
     "undescribed_tool": "A tool has neither a description nor a docstring.",
-    "volatile_in_cache": "A Volatile is before a cache mark that the author wrote.",
-    "volatile_grounding": 'With `cache="auto"`, a Volatile in a grounding is before answers.',
+    "volatile_in_cache": "A `Volatile` part is before a cache mark that the author wrote.",
+    "volatile_grounding": 'With `cache="auto"`, a `Volatile` in a grounding is before answers.',
     "white_space": "White space is left out: a text of white space, or the end of the last answer.",
     "invisible_characters": "A value contains control characters or invisible characters.",
     "lone_surrogate": "A text contains half of a character (a lone surrogate): U+FFFD is sent.",
     "control_token": "A text contains a token of the chat template, which a backslash breaks.",
     # About what the target does not accept, or accepts only with a change.
+    "inserted_text": "The target needs a text where you wrote none, so '.' is sent.",
     "cache_mark": "A cache mark is not sent, or is sent with another lifetime.",
     "speaker_name": "The target has no field for the name of a speaker.",
     "fenced_turn": "An instruction, an event or a grounding is sent in a user message.",
@@ -124,4 +125,4 @@ HINTS: Mapping[str, str] = {
     "strict_schema": "A schema is sent with another value of strict, or without it.",
     "output_schema": "The output schema is sent without its name, its description or a key.",
 }
-"""By name, what a hint means. Docs and tests read them here."""
+"""By name, what a hint means. The setting ``silent_hints`` takes these names."""

@@ -1,6 +1,7 @@
-"""A complete prompt as values, and its losses: what a target does not accept.
+"""A complete prompt as values, and its losses and hints.
 
-Adapters write payloads from a :class:`Prompt` and read payloads into it. Losses are at the end.
+Adapters write payloads from a :class:`Prompt` and read payloads into it. Its parts come first,
+losses and hints are at the end.
 """
 
 from collections.abc import Iterable
@@ -20,13 +21,14 @@ from promptdsl.messages.message import Message
 
 
 def _not_empty(description: str | None) -> str | None:
-    """Return a description, ``None`` for an empty description."""
+    """Return a description; ``None`` for an empty one, and any other value unchanged."""
     return None if isinstance(description, str) and not description else description
 
 
 def _json(value: object, key: str = "") -> Any:  # Any: each field has its type
     """Return JSON data that nobody can change; :class:`DataError` for any other value."""
-    # A copy of a tool with other fields has data that is already checked.
+    # A FrozenDict was made by plain(), so it is already checked: attrs.evolve() passes the data of
+    # an earlier tool here again.
     return value if type(value) is FrozenDict else plain(value, key)
 
 
@@ -113,7 +115,7 @@ _Choice: TypeAlias = Literal["auto", "none", "required"]
 ToolChoice: TypeAlias = _Choice | str
 """``auto``, ``none``, ``required``, or the name of the tool to be called."""
 
-CHOICES: tuple[_Choice, ...] = get_args(_Choice)
+FIXED_CHOICES: tuple[_Choice, ...] = get_args(_Choice)
 """The choices that are not the name of a tool."""
 
 
@@ -143,8 +145,8 @@ class RawSetting:
 class StoredConversation:
     """A conversation whose earlier messages are stored at the server of the provider ``origin``.
 
-    The caller sends its id, as ``previous_response_id`` or ``conversation``. With ``instructions``,
-    the system text is sent as instructions, which the server does not store.
+    The caller sends its id, as ``previous_response_id`` or ``conversation``. ``instructions`` is
+    true if the system text is sent as instructions, which the server does not store.
 
     >>> from promptdsl import read_payload
     >>> payload = {"input": "And in Rome?", "previous_response_id": "resp_1"}
@@ -159,6 +161,7 @@ class StoredConversation:
 LoneText: TypeAlias = Literal["string", "list"]
 """How content that is only a text is sent: as a string, or as a list of blocks."""
 Joints: TypeAlias = dict[tuple[int, ...], str]
+"""The separators before merged turns, by the index of the message and of the turn's first block."""
 
 
 @made_by_render
@@ -180,10 +183,13 @@ class Prompt:
     untrimmed_from: int = 0
     """The index of the first message that was written after a budget last removed parts.
 
-    What is sent before this message may have changed since then. 0 if no part was removed.
+    Earlier messages were answered when the prompt before them had more parts. Some models refuse
+    their own reasoning after a changed prompt, so adapters leave out the reasoning of these
+    messages. 0 if no part was removed.
     """
     lone_text: LoneText | None = None
     """How content that is only a text is sent; ``None`` for the usual way of each target."""
+    # What the next two mean is also in ``tool_choice`` and ``output``, so they are not compared.
     raw_choice: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
     """The choice of a tool as it was read, because its provider can express more."""
     raw_output: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
@@ -191,15 +197,18 @@ class Prompt:
     stored: StoredConversation | None = attrs.field(default=None, kw_only=True)
     """The conversation before these messages, if the provider's server stores it."""
     unpaired_at: str | None = attrs.field(default=None, kw_only=True)
-    """The provider that accepts calls and results in any order, because some are answered later."""
+    """The provider that gets calls and results unchanged, because some are answered later."""
     join_texts: bool = attrs.field(default=True, kw_only=True)
-    """Whether neighbouring written texts are sent as one, if the target reads them as one."""
+    """Whether neighbouring texts of a message are sent as one, if the target reads them as one.
+
+    This is for texts that were written, not for those that were recorded.
+    """
     merges: bool = attrs.field(default=True, kw_only=True)
     """Whether neighbouring messages of one role may become one message."""
     prompts_output: bool = attrs.field(default=False, kw_only=True)
     """Whether the schema of the answer is text of the messages, not a setting of the request."""
     joints: Joints = attrs.field(factory=new_dict, hash=False)
-    """The white space before a merged turn that is not a blank line, by message and block index."""
+    """The separators before merged turns (``merge_separator``), if they are not a blank line."""
 
     @property
     def sent_output(self) -> OutputSchema | None:
@@ -208,19 +217,19 @@ class Prompt:
 
     @property
     def has_choice_or_output(self) -> bool:
-        """Whether it has a choice of tools or an output schema."""
+        """Whether the prompt has a choice of tools or an output schema."""
         settings = (self.tool_choice, self.output, self.raw_choice, self.raw_output)
         return any(setting is not None for setting in settings)
 
 
-# Losses and hints: what a target does not accept, each with the reason and the author's line.
+# Losses and hints, each with the reason and the author's line.
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
 
 
 @attrs.frozen
 class Loss:
-    """Something that a target does not accept, with the reason.
+    """Something that a target does not accept, or a possible mistake of the author.
 
     ``kind`` says what is lost:
 
@@ -234,8 +243,8 @@ class Loss:
     known. They are those of the part that wrote the block; for a recorded block, those of the
     ``History``. ``message`` is the message with the loss. ``at`` is the location: the index of the
     message in ``Rendered.messages``, of the block in its content, and of the block in a result.
-    ``also`` are the addresses of further locations on this line with the same cause: all of them
-    have one hint, with their ``count``.
+    ``also`` are the addresses of further locations with the same cause that the same line wrote.
+    They all share one hint, and ``count`` is their number.
 
     >>> from promptdsl import Loss
     >>> print(Loss("hint", "name of a speaker", "messages have none there", "user[0]"))
@@ -263,11 +272,11 @@ class Loss:
         times = f" ({self.count} times)" if self.also else ""
         return on_one_line(f"{self.kind}: {self.what}{path}: {self.why}{times}{location}")
 
-    def _refusal(self, action: str) -> str:
-        """Return the sentence of an error; ``action`` is what cannot be done, such as "sent"."""
-        verdict = f"cannot be {action}"
+    def _refusal(self, participle: str) -> str:
+        """Return the sentence of an error; ``participle`` says what cannot be done: "sent"."""
+        verdict = f"cannot be {participle}"
         if self.kind == "role":
-            verdict = f"can only be {action} in another role"
+            verdict = f"can only be {participle} in another role"
         return f"{self.what} {verdict}: {self.why}"
 
     @staticmethod
@@ -297,5 +306,5 @@ def hint(
     source: Source | None = None,
     at: tuple[int, ...] = (),
 ) -> Loss:
-    """Return a hint; ``name`` is one of ``HINTS`` (``names.py``)."""
+    """Return a hint; ``name`` is a key of ``HINTS`` in ``messages/names.py``."""
     return Loss("hint", what, why, path, source, at=at, name=name)

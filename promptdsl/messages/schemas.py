@@ -1,4 +1,4 @@
-"""JSON schemas: their checks, their sizes, and their closed form, which strict outputs require.
+"""JSON schemas: their closed form, which strict outputs require, references, sizes and checks.
 
 The rules of strict outputs are OpenAI's: platform.openai.com/docs/guides/structured-outputs, and
 openai.lib._pydantic in their SDK.
@@ -66,9 +66,10 @@ def definitions_in(schema: JsonObject) -> dict[str, JsonValue]:
     }
 
 
-MOST_REFERENCES = 500
-DEEPEST_REFERENCE = 16
-"""The maximum number of references that are replaced in a schema, and inside each other."""
+MAXIMUM_REFERENCES = 500
+"""The maximum number of references that are replaced in a schema."""
+MAXIMUM_REFERENCE_DEPTH = 16
+"""The maximum number of references inside each other that are followed."""
 
 
 def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
@@ -88,8 +89,8 @@ def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
             count += 1
             if (
                 reference in enclosing
-                or len(enclosing) == DEEPEST_REFERENCE
-                or count > MOST_REFERENCES
+                or len(enclosing) == MAXIMUM_REFERENCE_DEPTH
+                or count > MAXIMUM_REFERENCES
             ):
                 definition = None
             if not isinstance(definition, dict):
@@ -104,7 +105,7 @@ def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
 def resolved(value: JsonValue, root: JsonObject) -> JsonObject:
     """Return a schema, or the definition in ``root`` that it refers to; empty for another value."""
     schema = mapping_of(value)
-    for _ in range(DEEPEST_REFERENCE):
+    for _ in range(MAXIMUM_REFERENCE_DEPTH):
         _, _, path = str(schema.get("$ref", "")).partition("#/")
         key, _, name = path.partition("/")
         if not name:
@@ -118,7 +119,7 @@ def is_recursive(schema: JsonObject) -> bool:
     root = dict(schema)
     if any(subschema.get("$ref") == "#" for subschema in parts_of(root)):
         return True
-    # The references in each definition. The count of definitions that refer to each.
+    # By definition, the references in it; then how many definitions refer to each definition.
     references_in: dict[str, set[str]] = {}
     definitions = definitions_in(root)
     for reference, definition in definitions.items():
@@ -239,6 +240,7 @@ def is_closed(schema: JsonObject) -> bool:
 
 
 def _is_strict(schema: JsonObject) -> bool:
+    """Return whether a schema has the shape that strict outputs ask for, without those inside."""
     if "$ref" in schema:
         return len(schema) == 1
     kind = schema.get("type")

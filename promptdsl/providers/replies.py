@@ -127,10 +127,11 @@ def _answer_of(message: Message, structured: OutputSchema | bool) -> JsonValue:
     if message.is_refusal:
         what = f"the model refused to answer{reason}: {message.text[:60]!r}"
         raise DataError(what, fix="ask for something else, or show the refusal")
-    fits = None
+    has_expected_shape = None
     if isinstance(structured, OutputSchema):
-        fits = partial(has_shape, schema=resolved(structured.schema, structured.schema))
-    answer = read_answer(message.text, fits)
+        schema = resolved(structured.schema, structured.schema)
+        has_expected_shape = partial(has_shape, schema=schema)
+    answer = read_answer(message.text, has_expected_shape)
     if isinstance(answer, Absent):
         raise DataError(
             f"the answer is not JSON{reason}: {message.text[:60]!r}",

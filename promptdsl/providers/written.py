@@ -11,7 +11,7 @@ from promptdsl.providers.shared.memory import CachedWrite, Memory, WriteCache, f
 from promptdsl.providers.shared.request import LocationNotes, Param, SentLocation
 
 if TYPE_CHECKING:
-    from promptdsl.tokens.count import TextTokens
+    from promptdsl.tokens.count import TextCounter
     from promptdsl.tokens.payloads import Tally
 
 MEMORY = Memory()
@@ -59,7 +59,7 @@ class WrittenPayload:
         notes = LocationNotes()
         return notes.locations(*self._write(self.prompt, self.facts, CachedWrite(None, notes)))
 
-    def tally(self, tokens: "TextTokens") -> "Tally":
+    def tally(self, tokens: "TextCounter") -> "Tally":
         """Return the token counts of the payload; ``tokens`` counts equal messages only once."""
         from promptdsl.tokens.payloads import entry_tokens
 
@@ -69,7 +69,7 @@ class WrittenPayload:
 
 
 def tally(
-    payload: Param, facts: ModelFacts, tokens: "TextTokens", write_cache: WriteCache
+    payload: Param, facts: ModelFacts, tokens: "TextCounter", write_cache: WriteCache
 ) -> "Tally":
     """Return the token counts of a payload.
 

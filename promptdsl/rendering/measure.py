@@ -28,7 +28,7 @@ from promptdsl.rendering.text.blocks import MediaRoots, mode_of, prompted_text
 from promptdsl.rendering.text.layout import LayoutReader, WrittenNode
 from promptdsl.rendering.text.lower import lower
 from promptdsl.tokens.count import Tokens
-from promptdsl.tokens.counters import given_tokens
+from promptdsl.tokens.counters import tokens_of_user_counter
 from promptdsl.tokens.payloads import (
     PER_NAME,
     REPLY,
@@ -99,7 +99,7 @@ class Measuring:
     def in_characters(self) -> "Measuring":
         """The counter of the same nodes, in characters instead of tokens."""
         if self.by_characters is None:
-            counter = given_tokens(len)
+            counter = tokens_of_user_counter(len)
             self.by_characters = Measuring(
                 self.facts, self.config, counter, self.media_roots, with_bytes=self.with_bytes
             )

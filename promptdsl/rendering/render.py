@@ -29,7 +29,7 @@ from promptdsl.foundation.source import (
     public_api,
 )
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import CHOICES, Joints, Loss, Prompt, StoredConversation, hint
+from promptdsl.messages.prompt import FIXED_CHOICES, Joints, Loss, Prompt, StoredConversation, hint
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.extract_tools import equipment_of, lost_marks, output_hints
 from promptdsl.rendering.passes.fill import Ask, PendingLazy
@@ -445,12 +445,12 @@ def _prompt(messages: tuple[Message, ...], tree: RootNode, request: RenderReques
         return Prompt(messages)
     tools, output = equipment_of(tree)
     is_prompted = any(isinstance(node, PromptedOutputNode) for node in tree.equipment)
-    if choice is not None and choice not in CHOICES:
+    if choice is not None and choice not in FIXED_CHOICES:
         names = [tool.name for tool in tools]
         if choice not in names:
             advice = nearest(choice, names) if names else "the prompt has no tools"
             fix = "did you mean 'required'?" if choice == "any" else advice
-            choices = f"{', '.join(CHOICES)} or a tool's name: {fix}"
+            choices = f"{', '.join(FIXED_CHOICES)} or a tool's name: {fix}"
             raise OptionError(f"tool_choice={choice!r}", fix=choices, at=(author(),))
     if choice == "required" and not tools:
         problem = "tool_choice='required', and there are no tools"

@@ -12,7 +12,7 @@ from promptdsl.messages import Block, EventBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.names import ProviderName
 from promptdsl.transcript.transcript import Transcript as Transcript  # noqa: PLC0414
-from promptdsl.transcript.values import Above, NewMessage, Repair, join
+from promptdsl.transcript.values import Above, NewMessage, Repair, connect
 from promptdsl.tree.node import Node, make
 
 
@@ -146,4 +146,4 @@ def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Mess
     return located_messages, reports
 
 
-join(Above(_read_message, _recording, _check_provider, _repair))
+connect(Above(_read_message, _recording, _check_provider, _repair))

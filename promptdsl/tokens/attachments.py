@@ -16,14 +16,14 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wire import ImageFormula, MediaKind
 from promptdsl.messages.attachment import LONGEST_HEADER, Size, image_size
 from promptdsl.messages.media_type import data_url
-from promptdsl.tokens.count import TextTokens
+from promptdsl.tokens.count import TextCounter
 
 # The tokens of a picture, by the formulas that providers publish for its size in pixels.
 #
 # If documentation and published measurements disagree, the larger number is used: with a count that
 # is too low, a request could exceed its budget.
 
-ASSUMED: Size = (2048, 2048)
+ASSUMED_SIZE: Size = (2048, 2048)
 """The size, in pixels, that is assumed for an address, a file id or an unknown header."""
 
 _PerModel = TypeVar("_PerModel")
@@ -43,17 +43,18 @@ def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None
     model, formula = facts.model or "", facts.image_tokens
     if formula is None:
         formula = facts.wire.image_tokens
-        if _of_model(_PATCHES, model) is not None:
+        if _first_match(_PATCHES, model) is not None:
             formula = "patches-32"
-        elif _of_model(_TILES, model) is not None:
+        elif _first_match(_TILES, model) is not None:
             formula = "tiles-512"
-    width, height = size or ASSUMED
+    width, height = size or ASSUMED_SIZE
     level = (detail or "").lower().removeprefix("media_resolution_")
     return _FORMULAS[formula]((max(width, 1), max(height, 1)), model, level)
 
 
-def _of_model(table: _ByName[_PerModel], model: str) -> _PerModel | None:
-    return next((price for pattern, price in table if re.search(pattern, model)), None)
+def _first_match(table: _ByName[_PerModel], model: str) -> _PerModel | None:
+    """Return the value of the first pattern that occurs in the name of a model, or ``None``."""
+    return next((value for pattern, value in table if re.search(pattern, model)), None)
 
 
 # OpenAI. Source: its guide "Images and vision" (November 2026). "Measured" means that users have
@@ -74,14 +75,14 @@ def _tiles_512(size: Size, model: str, detail: str) -> int:
 
     The picture is first scaled down into a square of 2048, then to a shortest side of 768.
     """
-    base, per_tile = _of_model(_TILES, model) or (85, 170)
+    base, per_tile = _first_match(_TILES, model) or (85, 170)
     if detail == "low":
         return base
     scale = min(2048 / max(size), 1)
     width, height = (max(round(side * scale), 1) for side in size)
     scale = min(768 / min(width, height), 1)
-    across, down = (max(int(side * scale), 1) for side in (width, height))
-    return base + per_tile * _squares((across, down), 512)
+    width, height = (max(int(side * scale), 1) for side in (width, height))
+    return base + per_tile * _squares((width, height), 512)
 
 
 @attrs.frozen
@@ -99,24 +100,25 @@ class _Patches:
     auto: str = "high"
 
 
-_LOW = 16 * 16
-_HIGH = 2500
-_ORIGINAL = 10_000
+# The maximum of patches of newer models, by the requested detail.
+_LOW_PATCHES = 16 * 16
+_HIGH_PATCHES = 2500
+_ORIGINAL_PATCHES = 10_000
 _PATCHES: _ByName[_Patches] = (
     (r"gpt-4\.1-mini", _Patches(162)),
     (r"gpt-4\.1-nano", _Patches(246)),
     (r"(o4|codex)-mini", _Patches(172)),
     # Measured: 1.2 per patch and up to 2,500 patches; documented: 1.62 and 1,536.
-    (r"gpt-5\.4-mini", _Patches(162, _HIGH, _HIGH, _HIGH)),
+    (r"gpt-5\.4-mini", _Patches(162, _HIGH_PATCHES, _HIGH_PATCHES, _HIGH_PATCHES)),
     # Measured: 1.2 and 1.5.
     (r"gpt-5(\.\d)?-mini", _Patches(162)),
     (r"gpt-5(\.\d)?-nano", _Patches(246)),
     # 1.2 is measured for all the following models.
     (r"gpt-5(\.[0-3])?(?![.\d])", _Patches(120)),
-    (r"gpt-5\.4", _Patches(120, _HIGH, _ORIGINAL, _LOW)),
-    (r"gpt-5\.5", _Patches(120, _HIGH, _ORIGINAL, _LOW, "original")),
+    (r"gpt-5\.4", _Patches(120, _HIGH_PATCHES, _ORIGINAL_PATCHES, _LOW_PATCHES)),
+    (r"gpt-5\.5", _Patches(120, _HIGH_PATCHES, _ORIGINAL_PATCHES, _LOW_PATCHES, "original")),
 )
-_NEWEST = _Patches(120, _HIGH, None, _LOW, "original")
+_NEWEST_PATCHES = _Patches(120, _HIGH_PATCHES, None, _LOW_PATCHES, "original")
 """From gpt-5.6 on, a picture keeps its size, unless the request asks for less detail."""
 
 
@@ -126,7 +128,7 @@ def _patches_32(size: Size, model: str, detail: str) -> int:
     Measured: ``low`` changes nothing for older mini models; for other models, the picture has at
     most as many patches as 512 x 512 pixels.
     """
-    patch = _of_model(_PATCHES, model) or _NEWEST
+    patch = _first_match(_PATCHES, model) or _NEWEST_PATCHES
     limits = {"high": patch.high, "original": patch.original, "low": patch.low}
     limit = limits.get(detail, limits[patch.auto])
     patches = _squares(size, 32)
@@ -141,12 +143,13 @@ def _patches_32(size: Size, model: str, detail: str) -> int:
 
 
 def _squares(size: Size, side: int) -> int:
+    """Return how many squares of a side, in pixels, cover a picture."""
     return ceil(size[0] / side) * ceil(size[1] / side)
 
 
 # Anthropic. Source: its documentation "Vision", and "Coordinates and bounding boxes" for the rule.
 
-_STANDARD = re.compile(
+_OLDER_CLAUDE = re.compile(
     r"claude-(?:[23]|v2|instant|(?:opus|sonnet|haiku)-4(?!-(?:[7-9]|\d\d)(?!\d)))"
 )
 """The names of Claude models before 4.7. They have lower limits."""
@@ -155,16 +158,16 @@ _STANDARD = re.compile(
 def _patches_28(size: Size, model: str, _: str) -> int:
     """Return the tokens by patches of 28 pixels, for the largest size within the model's limits."""
     edge = max_patches = 1568
-    if not _STANDARD.search(model):
+    if not _OLDER_CLAUDE.search(model):
         edge, max_patches = 2576, 4784
-    if not _keeps(size, edge, max_patches):
+    if not _is_within(size, edge, max_patches):
         # Find the largest size of the same shape by bisection, as in Anthropic's own example of the
         # rule. Halves are rounded to even numbers.
         shape = max(size) / min(size)
         fits, exceeds = 1, max(size)
         while fits + 1 < exceeds:
             middle = (fits + exceeds) // 2
-            if _keeps((middle, max(round(middle / shape), 1)), edge, max_patches):
+            if _is_within((middle, max(round(middle / shape), 1)), edge, max_patches):
                 fits = middle
             else:
                 exceeds = middle
@@ -172,7 +175,7 @@ def _patches_28(size: Size, model: str, _: str) -> int:
     return _squares(size, 28)
 
 
-def _keeps(size: Size, edge: int, max_patches: int) -> bool:
+def _is_within(size: Size, edge: int, max_patches: int) -> bool:
     """Return whether a size is within the limits of the longest edge and of the patch count."""
     return ceil(max(size) / 28) * 28 <= edge and _squares(size, 28) <= max_patches
 
@@ -194,12 +197,12 @@ def _tiles_258(size: Size, _: str, detail: str) -> int:
     return TILE_TOKENS * min(_squares(size, unit), 9)
 
 
-_RESOLUTIONS = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
+_RESOLUTION_TOKENS = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
 
 
 def _resolution(_size: Size, _: str, detail: str) -> int:
     """Return the tokens by the media resolution, whose default is high; the size does not count."""
-    return _RESOLUTIONS.get(detail, _RESOLUTIONS["high"])
+    return _RESOLUTION_TOKENS.get(detail, _RESOLUTION_TOKENS["high"])
 
 
 _FORMULAS: Mapping[ImageFormula, Callable[[Size, str, str], int]] = {
@@ -296,7 +299,7 @@ def media_at(
     return AttachedMedia(kind, source.value, source.media_type, detail)
 
 
-def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFacts) -> int:
+def attachment_tokens(media: AttachedMedia, tokens: TextCounter, facts: ModelFacts) -> int:
     """Return the estimated tokens of an attachment.
 
     - A picture counts by the formula of the model.
@@ -334,7 +337,7 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
 
 
 def is_textual(media_type: str | None) -> bool:
-    """Return whether a document is a text."""
+    """Return whether documents of a media type are texts."""
     return (media_type or "").lower().startswith(_TEXTUAL)
 
 
@@ -347,6 +350,7 @@ def pixels(data: str | bytes | None) -> Size | None:
 
 
 def _decoded(data: str | bytes) -> bytes:
+    """Return the bytes of an attachment; none for a text that is not base64."""
     if isinstance(data, bytes):
         return data
     try:

@@ -1,6 +1,7 @@
 """Token counters: objects that count the tokens of a text and say how certain the count is.
 
-To count in another way, write a class like :class:`TokenCounter`.
+A user who counts in another way writes a class like :class:`TokenCounter`. The counters of
+promptdsl are subclasses of :class:`Tokens`.
 """
 
 from abc import ABC, abstractmethod
@@ -14,6 +15,7 @@ from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import exact
 
 EXACT = "exact"
+"""The label of a count that is not an estimate."""
 
 
 @attrs.frozen
@@ -58,8 +60,8 @@ UserCounter: TypeAlias = TokenCounter | Callable[[str], int]
 """A counter that a user passes: an object with ``count``, or a plain function."""
 
 
-class TextTokens(Protocol):
-    """The only method of :class:`Tokens` that is needed to count messages and payloads."""
+class TextCounter(Protocol):
+    """A counter for messages and payloads, which need only this method of :class:`Tokens`."""
 
     def of(self, text: str, /) -> int:
         """Return the tokens of a text."""
@@ -67,7 +69,7 @@ class TextTokens(Protocol):
 
 
 class Tokens(ABC):
-    """A counter that caches the count of each text while the process runs.
+    """The base class of promptdsl's counters, which cache the counts of the latest texts.
 
     >>> from promptdsl.tokens import counter
     >>> tokens = counter("gpt-4o")
@@ -89,30 +91,38 @@ class Tokens(ABC):
 
     @abstractmethod
     def count(self, text: str, /) -> Count:
-        """Return the tokens of a text, and how certain this count is."""
+        """Return the tokens of a text, and how certain this count is.
+
+        Raises :class:`ContentError` for an argument that is not a text.
+        """
 
     @abstractmethod
     def of(self, text: str, /) -> int:
-        """Return the tokens to reserve for a text; an estimate is rounded up."""
+        """Return the tokens to reserve for a text: the same number as ``count(text).tokens``."""
 
     def typical(self, text: str, /) -> int:
-        """Return the usual number of tokens of a text, which equals :meth:`of` if that is exact."""
+        """Return the usual number of tokens of a text; an exact count equals :meth:`of`."""
         count = self.count(text)
         return count.tokens if count.typical is None else count.typical
 
     def measured(self, text: str, /) -> int:
-        """Return the same as :meth:`of` without a cache, for texts that are counted only once."""
+        """Return the same number as :meth:`of`, for a text that is counted only once.
+
+        A counter with a cache overrides this method, so that such a text is not cached.
+        """
         return self.of(text)
 
     def joined(self, texts: Iterable[str], /) -> int:
         """Return the tokens of texts that are joined into one text.
 
-        This may be more or less than the sum of their tokens. If the texts were counted before, an
-        encoding counts only the text around their borders.
+        This may be more or less than the sum of their tokens. This class counts the joined text. A
+        counter with an encoding overrides this method: if the texts were counted before, it counts
+        only the text around their borders.
         """
         return self.of("".join(texts))
 
 
+# Each counter calls this function for its user, so a traceback ends at the user's call.
 @public_api
 def plain_text(text: object) -> str:
     """Return a text as a plain string; :class:`ContentError` for anything else."""

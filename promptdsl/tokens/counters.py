@@ -17,8 +17,8 @@ from promptdsl.foundation.errors import OptionError, PromptError, shown
 from promptdsl.foundation.source import author, end_traceback, note_caller, public_api
 from promptdsl.tokens.count import EXACT, Count, Tokens, UserCounter, plain_text
 from promptdsl.tokens.encodings import (
-    AT_ONCE,
-    FORCED,
+    FORCED_CUT,
+    MAXIMUM_AT_ONCE,
     SERVED_BY,
     SHIPPED,
     adds_up,
@@ -29,15 +29,18 @@ from promptdsl.tokens.encodings import (
     vocabulary,
 )
 
-# The counter of one of tiktoken's encodings. It counts each text once per process.
+# The counter of one of tiktoken's encodings, with a cache of the counts of the latest texts.
 
 T = TypeVar("T")
 
 OVERHEAD = 64
-"""The characters that each value counts in addition to its text. They limit many short texts."""
+"""The characters that a cached value counts in addition to its text.
+
+Without them, a cache could keep any number of very short texts.
+"""
 
 
-class Remembered(Generic[T]):
+class TextCache(Generic[T]):
     """A cache of the values of the latest texts, limited by a number of characters.
 
     The cache has two generations. When the younger generation has half of the characters, it
@@ -45,7 +48,7 @@ class Remembered(Generic[T]):
     lookup is nearly as fast as in a dictionary, and texts in use stay in the cache.
     """
 
-    __slots__ = ("_changing", "_half", "_older", "_size", "younger")
+    __slots__ = ("_half", "_lock", "_older", "_size", "younger")
 
     def __init__(self, characters: int) -> None:
         self._half = characters // 2
@@ -54,7 +57,7 @@ class Remembered(Generic[T]):
         self.younger: dict[str, T] = {}
         self._older: dict[str, T] = {}
         self._size = 0
-        self._changing = Lock()
+        self._lock = Lock()
 
     def get(self, text: str) -> T | None:
         """Return the value of a text, or ``None``."""
@@ -70,7 +73,7 @@ class Remembered(Generic[T]):
         size = len(text) + OVERHEAD
         if size > self._half:
             return
-        with self._changing:
+        with self._lock:
             if self._size + size > self._half:
                 self._older, self.younger, self._size = self.younger, {}, 0
             if text not in self.younger:
@@ -81,7 +84,7 @@ class Remembered(Generic[T]):
         return len(self.younger) + len(self._older)
 
 
-REMEMBERED = 32 * 1024 * 1024
+CACHED_CHARACTERS = 32 * 1024 * 1024
 """The characters of the texts whose counts are cached, for each encoding."""
 
 ESTIMATING = "o200k_base"
@@ -89,7 +92,9 @@ ESTIMATING = "o200k_base"
 
 
 class Encoded(NamedTuple):
-    """The tokens of a text; ``other`` of them are not ASCII (counted only for ``ESTIMATING``).
+    """The tokens of a text; ``other`` is how many of them are not ASCII.
+
+    ``other`` is counted only in the encoding ``ESTIMATING``, and 0 in any other.
 
     ``certain`` is false if the text was cut at a position that may have changed the count.
     """
@@ -115,14 +120,14 @@ class TextEnds(NamedTuple):
 def encoder(name: str) -> "Encoder":
     """Return the encoder of an encoding; it is always the same object in a process."""
     name = SERVED_BY.get(name, name)
-    with _MAKING:
+    with _ENCODERS_LOCK:
         if name not in _encoders:
             _encoders[name] = Encoder(name)
         return _encoders[name]
 
 
 _encoders: "dict[str, Encoder]" = {}
-_MAKING = Lock()
+_ENCODERS_LOCK = Lock()
 
 
 class Encoder:
@@ -132,8 +137,8 @@ class Encoder:
         self._name = name
         self._encoding = encoding(name)
         self._has_cuts = name in SHIPPED
-        self.cached: Remembered[Encoded] = Remembered(REMEMBERED)
-        self._ends: Remembered[TextEnds] = Remembered(REMEMBERED)
+        self.cached: TextCache[Encoded] = TextCache(CACHED_CHARACTERS)
+        self._ends: TextCache[TextEnds] = TextCache(CACHED_CHARACTERS)
 
     def of(self, text: str) -> Encoded:
         """Return the tokens of a text, from the cache if it was counted before."""
@@ -144,8 +149,8 @@ class Encoder:
         return encoded
 
     def measured(self, text: str) -> Encoded:
-        """Return the tokens of a text, without a cache."""
-        if len(text) <= (AT_ONCE if self._has_cuts else FORCED):
+        """Return the tokens of a text, without the cache."""
+        if len(text) <= (MAXIMUM_AT_ONCE if self._has_cuts else FORCED_CUT):
             return self._piece(text)
         counted_pieces = [(self._piece(piece), certain) for piece, certain in pieces(text)]
         certain = self._has_cuts and all(certain for _, certain in counted_pieces)
@@ -223,7 +228,7 @@ def _total(counts: list[Encoded]) -> Encoded:
 class EncodedTokens(Tokens):
     """A counter with an encoding; ``factors`` are for ASCII tokens and for all other tokens."""
 
-    __slots__ = ("_encoder", "_exact", "_label", "_name", "_other", "_plain")
+    __slots__ = ("_ascii_factors", "_encoder", "_exact", "_label", "_name", "_other_factors")
 
     def __init__(self, name: str, label: str, factors: TokenFactors | None = None) -> None:
         factors = factors or TokenFactors(1, 1, 1, 1)
@@ -231,9 +236,13 @@ class EncodedTokens(Tokens):
         self._label = label
         self._exact = label == EXACT
         self._encoder: Encoder | None = None
-        # In thousandths, and rounded only here, so that sums of parts are always the same.
-        self._plain = round(factors.must_fit * 1000), round(factors.typical * 1000)
-        self._other = round(factors.other_must_fit * 1000), round(factors.other_typical * 1000)
+        # Pairs of factors, which _MUST_FIT and _TYPICAL index. They are whole thousandths, and
+        # rounded only here, so that sums of parts are always the same.
+        self._ascii_factors = round(factors.must_fit * 1000), round(factors.typical * 1000)
+        self._other_factors = (
+            round(factors.other_must_fit * 1000),
+            round(factors.other_typical * 1000),
+        )
 
     @property
     def label(self) -> str:
@@ -243,11 +252,15 @@ class EncodedTokens(Tokens):
     @property
     def method(self) -> str:
         """The encoding, and its factor if it has one: ``"o200k_base x 1.35"``."""
-        factor = self._plain[_MUST_FIT] / 1000
+        factor = self._ascii_factors[_MUST_FIT] / 1000
         return self._name if factor == 1 else f"{self._name} x {factor:g}"
 
     def count(self, text: str, /) -> Count:
-        """Return the tokens of a text; an estimate if cuts of the text may change the count."""
+        """Return the tokens of a text; an estimate if cuts of the text may change the count.
+
+        Raises :class:`ContentError` for an argument that is not a text, and
+        :class:`TokenizerError` if the files of the encoding are missing.
+        """
         encoded = self._encoded(text)
         tokens = self._charged(encoded, _MUST_FIT)
         if self._label != EXACT:
@@ -287,9 +300,11 @@ class EncodedTokens(Tokens):
             self._encoder = encoder(self._name)
         return self._encoder
 
-    def _charged(self, encoded: Encoded, factor: Literal[0, 1]) -> int:
-        plain = (encoded.tokens - encoded.other) * self._plain[factor]
-        return -(-(plain + encoded.other * self._other[factor]) // 1000)
+    def _charged(self, encoded: Encoded, factor_index: Literal[0, 1]) -> int:
+        """Return the tokens of a text by the counter's factors, rounded up."""
+        ascii_thousandths = (encoded.tokens - encoded.other) * self._ascii_factors[factor_index]
+        other_thousandths = encoded.other * self._other_factors[factor_index]
+        return -(-(ascii_thousandths + other_thousandths) // 1000)
 
 
 _MUST_FIT: Literal[0] = 0
@@ -303,7 +318,7 @@ class UserTokens(Tokens):
 
     def __init__(self, user_counter: UserCounter) -> None:
         self._counter = user_counter
-        self._counts: Remembered[Count] = Remembered(REMEMBERED)
+        self._counts: TextCache[Count] = TextCache(CACHED_CHARACTERS)
 
     @property
     def label(self) -> str:
@@ -311,7 +326,11 @@ class UserTokens(Tokens):
         return self.count("").label
 
     def count(self, text: str, /) -> Count:
-        """Return the count of a text. The user's counter is called once for each text."""
+        """Return the count of a text, from the cache if the text was counted before.
+
+        Raises :class:`OptionError` if the user's counter returns no number of tokens, and any
+        exception that it raises.
+        """
         text = text if type(text) is str else plain_text(text)
         count = self._counts.get(text)
         if count is None:
@@ -328,9 +347,9 @@ class UserTokens(Tokens):
         return self._call(text).tokens
 
     def _call(self, text: str) -> Count:
-        count = getattr(self._counter, "count", self._counter)
+        count_function = getattr(self._counter, "count", self._counter)
         try:
-            result = cast("Callable[[str], object]", count)(text)
+            result = cast("Callable[[str], object]", count_function)(text)
         except Exception as error:
             note_caller(error, author(), "the counter given")
             raise
@@ -341,6 +360,7 @@ class UserTokens(Tokens):
         return result
 
     def _checked(self, tokens: object) -> int:
+        """Return a number of tokens; :class:`OptionError` for a value that is none."""
         if type(tokens) is int and 0 <= tokens <= maxsize:
             return tokens
         is_number = isinstance(tokens, int | float | None)
@@ -353,15 +373,15 @@ class UserTokens(Tokens):
         )
 
 
-def given_tokens(user_counter: UserCounter) -> Tokens:
+def tokens_of_user_counter(user_counter: UserCounter) -> Tokens:
     """Return the counter that wraps a user's counter.
 
-    For one of the last eight counters, the result is the same object as before. Raises
-    :class:`OptionError` for an object that cannot count.
+    If the user's counter is among the last eight, the result is the same object as before, with its
+    cache. Raises :class:`OptionError` for an object that cannot count.
     """
     # The method ``count`` of a string or a list does not count tokens.
-    counts = callable(user_counter) or callable(getattr(user_counter, "count", None))
-    if not counts or isinstance(user_counter, Sequence):
+    is_counter = callable(user_counter) or callable(getattr(user_counter, "count", None))
+    if not is_counter or isinstance(user_counter, Sequence):
         raise OptionError(
             f"counter={shown(user_counter)} cannot count",  # pyright: ignore[reportUnknownArgumentType]
             fix="pass a function that returns the number of tokens of a text, or the counter of a "
@@ -371,7 +391,7 @@ def given_tokens(user_counter: UserCounter) -> Tokens:
     key = (id(user_counter), 0)
     if isinstance(user_counter, MethodType):  # each use of a method makes another object
         key = (id(user_counter.__self__), id(user_counter.__func__))
-    with _LOOKING:
+    with _RECENT_LOCK:
         tokens = _recent.pop(key, None) or UserTokens(user_counter)
         _recent[key] = tokens
         if len(_recent) > 8:
@@ -381,7 +401,7 @@ def given_tokens(user_counter: UserCounter) -> Tokens:
 
 _recent: dict[tuple[int, int], UserTokens] = {}
 """The last eight counters of users by their ids, each with its counts, the latest last."""
-_LOOKING = Lock()
+_RECENT_LOCK = Lock()
 
 
 @public_api
@@ -418,7 +438,7 @@ def tokens_for(facts: ModelFacts, given: UserCounter | None = None) -> Tokens:
     if isinstance(given, Tokens):
         return given
     if given is not None:
-        return given_tokens(given)
+        return tokens_of_user_counter(given)
     return _model_tokens(facts.encoding, facts.token_factors, facts.provider, facts.model)
 
 

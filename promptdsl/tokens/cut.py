@@ -16,12 +16,13 @@ from promptdsl.tokens.counters import tokens_for
 # Read ``fitting_end`` first, then ``best_boundary``.
 
 PARAGRAPH, SENTENCE, WORD = 3, 2, 1
+"""The levels of a position to cut; the highest is best. A line end counts as a sentence."""
 
 # Ideographic, fullwidth and halfwidth stops need no space after them.
 _BOUNDARY = re.compile("\\s+|[\u3002\uff01\uff1f\uff0e\uff61][\u300d\u300f\uff09\u201d\u2019]*")
 _STOPS = frozenset(".!?\u2026")
 _CLOSERS = "\"'\u201d\u2019\u00bb)]*_"
-_AROUND = 64
+_CONTEXT = 64
 """The number of characters that are searched before and after a range.
 
 White space may cross the ends of the range."""
@@ -35,23 +36,24 @@ def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
     space; if the white space crosses ``start`` or ``end``, it is inside the white space.
     """
     best, best_level = None, 0
-    for match in _BOUNDARY.finditer(text, max(0, start - _AROUND), end + _AROUND):
+    for match in _BOUNDARY.finditer(text, max(0, start - _CONTEXT), end + _CONTEXT):
         if match.end() < start:
             continue
         if match.start() > end:
             break
         # A sentence ends with a stop and up to three closing characters, such as quotes.
-        space, position = match[0], match.end()
-        lines = max(space.count("\n"), space.count("\r"))
+        # A stop of a script without spaces is itself the match.
+        separator, position = match[0], match.end()
+        line_ends = max(separator.count("\n"), separator.count("\r"))
         before = text[max(0, match.start() - 4) : match.start()].rstrip(_CLOSERS)
         level = WORD
-        if lines > 1:
+        if line_ends > 1:
             level = PARAGRAPH
-        elif lines or not space.isspace() or before[-1:] in _STOPS:
+        elif line_ends or not separator.isspace() or before[-1:] in _STOPS:
             level = SENTENCE
         # White space that crosses the end may be cut; a stop and its closing characters may not.
         if position > end:
-            if not space.isspace():
+            if not separator.isspace():
                 break
             position = end if last else start
         if level > best_level or (last and level == best_level):
@@ -63,14 +65,14 @@ def character_boundary(text: str, position: int, *, forwards: bool = False) -> i
     """Return the nearest position that is not inside a visible character.
 
     The search goes backwards by default. CR LF, a surrogate pair, and a letter with its combining
-    marks and joiners are each a single character. The search ends after 32 marks: then they are
-    separated.
+    marks and joiners are each a single character. If 32 positions in a row are inside a character,
+    ``position`` itself is returned.
     """
     step = 1 if forwards else -1
-    for nearest in range(position, position + step * 32, step):
-        if not 0 < nearest < len(text):
-            return min(max(nearest, 0), len(text))
-        before, after = text[nearest - 1], text[nearest]
+    for candidate in range(position, position + step * 32, step):
+        if not 0 < candidate < len(text):
+            return min(max(candidate, 0), len(text))
+        before, after = text[candidate - 1], text[candidate]
         if after < "\u0300":
             is_inside = before == "\r" and after == "\n"
         else:
@@ -78,7 +80,7 @@ def character_boundary(text: str, position: int, *, forwards: bool = False) -> i
             is_pair = "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
             is_inside = is_joined or is_pair or "\U0001f3fb" <= after <= "\U0001f3ff"
         if not is_inside:
-            return nearest
+            return candidate
     return position
 
 
@@ -136,27 +138,29 @@ def _most_characters(
     """Return a number of characters that fits a limit of tokens, while one character more does not.
 
     ``part_of_size`` returns the part of a text with a number of characters. Tokens have about the
-    same length everywhere in a text. So the counts of two sizes show where to search between them.
+    same length everywhere in a text. So the counts of two sizes show where to search between them:
+    of the largest size that fits, and of the smallest that exceeds the limit.
     """
     # The first guess is four characters per token.
-    fits, low, size = 0, 0, min(length, max(1, limit) * 4)
+    fitting, fitting_tokens, size = 0, 0, min(length, max(1, limit) * 4)
     while (count := tokens.measured(part_of_size(size))) <= limit:
         if size == length:
             return length
-        fits, low, size = size, count, min(length, size * 2)
-    too_many, high, guesses = size, count, 0
-    while too_many - fits > 1:
+        fitting, fitting_tokens, size = size, count, min(length, size * 2)
+    exceeding, exceeding_tokens, guesses = size, count, 0
+    while exceeding - fitting > 1:
         guesses += 1
         # Six guesses by the counts, alternately above and below the limit; then bisection.
-        missing = limit - low + guesses % 2
-        share = missing / (high - low) if guesses <= 6 else 0.5
-        size = min(max(fits + int((too_many - fits) * share), fits + 1), too_many - 1)
+        free_tokens = limit - fitting_tokens + guesses % 2
+        share = free_tokens / (exceeding_tokens - fitting_tokens) if guesses <= 6 else 0.5
+        guess = fitting + int((exceeding - fitting) * share)
+        size = min(max(guess, fitting + 1), exceeding - 1)
         count = tokens.measured(part_of_size(size))
         if count <= limit:
-            fits, low = size, count
+            fitting, fitting_tokens = size, count
         else:
-            too_many, high = size, count
-    return fits
+            exceeding, exceeding_tokens = size, count
+    return fitting
 
 
 # A text that is split at a delimiter, and into parts with at most a number of tokens.

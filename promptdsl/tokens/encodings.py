@@ -1,6 +1,7 @@
 """tiktoken's encodings, and the certain cuts of a text: no token crosses such a cut.
 
-Begin with ``encoding``. ``first_cut``, ``last_cut`` and ``pieces`` are for long texts.
+Begin with ``encoding``; ``download`` fetches its files. Of the functions about cuts, ``pieces``
+divides a long text; ``first_cut``, ``last_cut`` and ``adds_up`` are also for joined texts.
 """
 
 import gzip
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
 # highest first), the length of each token (a byte each), and the bytes of all tokens by rank. It
 # has 1 MB; the file that OpenAI publishes, in base64 with ranks, has 3.6 MB.
 
-_LETTERS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
-_SMALL = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-_ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+# Parts of the pattern of o200k_base: letters that may be upper case, letters that may be lower
+# case, and English contractions.
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 SHIPPED: Mapping[str, tuple[str, Mapping[str, int]]] = {
     "cl100k_base": (
@@ -45,8 +48,8 @@ SHIPPED: Mapping[str, tuple[str, Mapping[str, int]]] = {
         },
     ),
     "o200k_base": (
-        rf"[^\r\n\p{{L}}\p{{N}}]?{_LETTERS}*{_SMALL}+{_ENDING}"
-        rf"|[^\r\n\p{{L}}\p{{N}}]?{_LETTERS}+{_SMALL}*{_ENDING}"
+        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}"
+        rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTION}"
         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         {"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
     ),
@@ -57,7 +60,10 @@ Each value is the pattern that first splits a text, and the special tokens with 
 """
 
 SERVED_BY = {"o200k_harmony": "o200k_base"}
-"""Encodings that differ from a shipped encoding only in special tokens, which no text contains."""
+"""Encodings that differ from a shipped encoding only in special tokens, which no text contains.
+
+Each has the name of the shipped encoding that counts for it.
+"""
 
 
 def packed_file(name: str) -> Path:
@@ -141,7 +147,7 @@ def _cached_encoding(name: str) -> "Encoding":
     if name not in FILES:
         raise TokenizerError(
             f"unknown encoding {name!r}",
-            fix=f"{nearest(name, _known_names())}\n"
+            fix=f"{nearest(name, _encoding_names())}\n"
             "  load the encoding of a plug-in first: tiktoken.get_encoding(...)",
             at=(author(),),
         )
@@ -173,7 +179,7 @@ def _cached_encoding(name: str) -> "Encoding":
     return tiktoken.get_encoding(name)
 
 
-def _known_names() -> tuple[str, ...]:
+def _encoding_names() -> tuple[str, ...]:
     return (*SHIPPED, *SERVED_BY, *FILES)
 
 
@@ -189,10 +195,10 @@ def download(encoding: str) -> None:
     Raises :class:`TokenizerError` if a file cannot be fetched or stored, and :class:`OptionError`
     for an unknown encoding.
     """
-    if not is_one_of(encoding, _known_names()):
+    if not is_one_of(encoding, _encoding_names()):
         raise OptionError(
             f"unknown encoding {shown(encoding)}",
-            fix=nearest(encoding, _known_names()),
+            fix=nearest(encoding, _encoding_names()),
             at=(author(),),
         )
     try:
@@ -228,10 +234,10 @@ def download(encoding: str) -> None:
 _CUT = re.compile(r"\S(?=[ \t])|[\r\n](?=[^\s/])")
 _LINE_ENDS = {"\r", "\n"}
 
-AT_ONCE = 200_000
+MAXIMUM_AT_ONCE = 200_000
 """The maximum number of characters that are counted at once: a longer text is counted in pieces."""
 
-FORCED = 900_000
+FORCED_CUT = 900_000
 """The number of characters after which a piece ends without a certain cut.
 
 The pattern fails on more than a million characters of white space.
@@ -276,14 +282,14 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
     The end of the text counts as a certain cut.
     """
     start = 0
-    while len(text) - start > AT_ONCE:
-        cut = last_cut(text, start, start + AT_ONCE)
+    while len(text) - start > MAXIMUM_AT_ONCE:
+        cut = last_cut(text, start, start + MAXIMUM_AT_ONCE)
         if cut is None:
-            match = _CUT.search(text, start + AT_ONCE - 1, start + FORCED + 1)
+            match = _CUT.search(text, start + MAXIMUM_AT_ONCE - 1, start + FORCED_CUT + 1)
             cut = match and match.end()
-        if cut is None and len(text) - start <= FORCED:
+        if cut is None and len(text) - start <= FORCED_CUT:
             break
-        end = cut or start + FORCED
+        end = cut or start + FORCED_CUT
         yield text[start:end], cut is not None
         start = end
     yield text[start:], True

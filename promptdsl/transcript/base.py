@@ -1,4 +1,4 @@
-"""The log of a transcript: its entries, its current messages, and how it writes new entries.
+"""The log of a transcript: its entries, its current messages, and how it adds new entries.
 
 Read ``TranscriptLog._commit`` first: every change of a transcript goes through it.
 """
@@ -52,8 +52,9 @@ class TranscriptLog(Sequence[Message]):
         """The calls without a result, by id; ``None`` if they are not known yet."""
         self._clock = clock
         self._ids = _maker_of(ids)
-        self._file: TranscriptFile | BoundStore | None = None
-        self._closed: tuple[str, str] | None = None
+        self._backing: TranscriptFile | BoundStore | None = None
+        """The file or the store that keeps the entries; ``None`` for a transcript in memory."""
+        self._refusal: tuple[str, str] | None = None
         """Why the transcript cannot be changed, and what to do; ``None`` if it can."""
         self._subscribers: list[Subscriber] = []
         self._queue: deque[TranscriptEntry] = deque()
@@ -136,9 +137,14 @@ class TranscriptLog(Sequence[Message]):
     # New entries.
 
     def _commit(self, new_entries: list[NewEntry]) -> list[TranscriptEntry]:
-        """Write entries to the file or store, apply them, and then call the subscribers."""
-        if self._closed is not None:
-            why, fix = self._closed
+        """Write entries to the file or store, apply them, and then call the subscribers.
+
+        Raises :class:`TranscriptError` if the transcript cannot be changed, and for an entry that
+        changes a turn that is not current; :class:`SubscriberError` after a subscriber failed; and
+        the errors of the file or store.
+        """
+        if self._refusal is not None:
+            why, fix = self._refusal
             raise TranscriptError(f"this transcript cannot be changed: {why}", fix=fix)
         now = self._clock() if self._clock is not None else None
         if now is not None and now.tzinfo is None:
@@ -153,8 +159,8 @@ class TranscriptLog(Sequence[Message]):
             )
             for number, new in enumerate(new_entries, first)
         ]
-        if self._file is not None:
-            self._file.write(entries)
+        if self._backing is not None:
+            self._backing.write(entries)
         try:
             self._entries.update({entry.number: entry for entry in entries})
             self._state.follow(self._entries, entries)

@@ -16,7 +16,7 @@ from promptdsl.foundation.author_text import TAGS
 from promptdsl.foundation.errors import OptionError, TranscriptError, shown
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, json_leaf, plain, thawed
 from promptdsl.foundation.guards import minimal_body
-from promptdsl.foundation.json import ABSENT, DECODER, Absent, JsonObject, unique
+from promptdsl.foundation.json import ABSENT, DECODER, Absent, JsonObject, object_of_pairs
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.details import KEYS, ROLES
@@ -39,6 +39,7 @@ BUILT_IN: Mapping[str, frozenset[str]] = {
 """The types of entries of this package, and the keys of their data."""
 
 REGISTERED: dict[str, Any] = {}  # Any: classes with from_json and to_json
+"""The classes that users registered, by the name of their type."""
 
 
 def type_of(value: object) -> str | None:
@@ -52,7 +53,11 @@ def is_known(name: str) -> bool:
 
 
 def message_of(name: str, value: Any) -> Message | None:  # Any: of a registered class
-    """Return the message of an object of a registered class, ``None`` if only people see it."""
+    """Return the message of an object of a registered class, ``None`` if only people see it.
+
+    Raises :class:`TranscriptError` if ``to_message()`` returns anything else, and for a message
+    with calls or results.
+    """
     make = getattr(value, "to_message", None)
     message: object = None if make is None else make()
     if message is None:
@@ -116,9 +121,10 @@ def entry_type(name: str) -> Callable[[C], C]:
 # The lines of a transcript file: JSON with a number and a checksum, one line for each entry.
 
 FORMAT = "promptdsl.transcript"
-_SUM = b',"sum":"'
-_LENGTH = len(b'"}') + 8 + len(_SUM)
+_CHECKSUM_KEY = b',"sum":"'
+_CHECKSUM_LENGTH = len(b'"}') + 8 + len(_CHECKSUM_KEY)
 _KEYS = frozenset({"n", "at", "type", "data", "change"})
+"""The keys of an entry's line, without the checksum."""
 
 
 def with_sum(data: dict[str, object]) -> bytes:
@@ -132,18 +138,19 @@ def with_sum(data: dict[str, object]) -> bytes:
 def summed(text: str) -> bytes:
     """Return the line for the JSON text of an object, with the same checksum as ``with_sum``."""
     body = text.encode()
-    return b'%b%b%08x"}\n' % (body[:-1], _SUM, crc32(body))
+    return b'%b%b%08x"}\n' % (body[:-1], _CHECKSUM_KEY, crc32(body))
 
 
 HEADER = with_sum({"format": FORMAT, "version": "1.0"})
+"""The first line of a file."""
 
 
 def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
     """Return the object of a line; :class:`ValueError` says what is wrong."""
-    body = line[:-_LENGTH] + b"}"
-    if line[-_LENGTH : -_LENGTH + len(_SUM)] != _SUM:
+    body = line[:-_CHECKSUM_LENGTH] + b"}"
+    if line[-_CHECKSUM_LENGTH : -_CHECKSUM_LENGTH + len(_CHECKSUM_KEY)] != _CHECKSUM_KEY:
         raise ValueError("it has no checksum at its end")
-    if line[-_LENGTH + len(_SUM) :] != b'%08x"}' % crc32(body):
+    if line[-_CHECKSUM_LENGTH + len(_CHECKSUM_KEY) :] != b'%08x"}' % crc32(body):
         raise ValueError("its checksum is wrong: its bytes were changed")
     try:
         text = body.decode().strip(" \t\r")
@@ -156,7 +163,7 @@ def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
     if end != len(text):
         raise ValueError("it is not a JSON object")
     if _may_lose_a_key(body, json_object):
-        json.loads(text, object_pairs_hook=unique)
+        json.loads(text, object_pairs_hook=object_of_pairs)
     return json_object
 
 
@@ -227,6 +234,7 @@ def _is_readable(kind: str, data: Any) -> bool:  # Any: JSON
 
 
 def _is_message(data: Any) -> bool:  # Any: JSON
+    """Return whether data may be the dictionary of a message; its content is checked later."""
     return _is_dict(data) and data.keys() <= KEYS and data.get("role") in ROLES
 
 
@@ -312,6 +320,7 @@ class TranscriptEntry:
     line: bytes | None = None
     """Its bytes in a file, if this version would write different bytes."""
     _rests: dict[int, Message] | None = attrs.field(default=None, init=False)
+    """The value of ``rests``, after it was read first."""
 
     @property
     def data(self) -> JsonObject:

@@ -9,7 +9,7 @@ from promptdsl.foundation.errors import OptionError, TranscriptError, require, s
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import public_api
 from promptdsl.transcript.entries import TranscriptEntry
-from promptdsl.transcript.stores import SEALED, TranscriptStore, entry_of_row, refused
+from promptdsl.transcript.stores import SEALED, TranscriptStore, append_conflict, entry_of_row
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Table
@@ -53,6 +53,7 @@ class EncryptedStore:
         except (TypeError, ValueError):
             fix = "make a key with Fernet.generate_key() of cryptography.fernet, and keep it secret"
             raise OptionError("this is not a key of Fernet", fix=fix) from None
+        # The methods of a store around an asynchronous store are asynchronous, too.
         if iscoroutinefunction(store.append):
             self.__class__ = AsyncEncryptedStore  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -106,24 +107,25 @@ class EncryptedStore:
     def _decrypt(self, key: str, sealed: TranscriptEntry) -> TranscriptEntry:
         """Return the decrypted entry.
 
-        Raises :class:`TranscriptError` if it was written with another number or key.
+        Raises :class:`TranscriptError` for an entry that is not encrypted or was changed, for a key
+        that cannot decrypt it, and if it was written with another number or key.
         """
         from cryptography.fernet import InvalidToken
 
-        which, data = f"entry {sealed.number} of {key!r}", sealed.data
+        subject, data = f"entry {sealed.number} of {key!r}", sealed.data
         token = data.get("token") if is_mapping(data) else None
         if sealed.type != SEALED or not isinstance(token, str) or not token.isascii():
             fix = "copy it to another store: encrypted.append(key, plain.load(key))"
-            raise TranscriptError(f"{which} is not encrypted", fix=fix)
+            raise TranscriptError(f"{subject} is not encrypted", fix=fix)
         try:
             text = self._cipher.decrypt(token)
         except InvalidToken:
             fix = "add the key that encrypted it, or restore it from a copy"
-            raise TranscriptError(f"{which} cannot be decrypted", fix=fix) from None
-        line, _, home = text.decode(errors="surrogatepass").partition("\0")
+            raise TranscriptError(f"{subject} cannot be decrypted", fix=fix) from None
+        line, _, written_key = text.decode(errors="surrogatepass").partition("\0")
         entry = TranscriptEntry.from_line(line)
-        if (entry.number, home) != (sealed.number, key):
-            what = f"{which} was written as entry {entry.number} of {home!r}"
+        if (entry.number, written_key) != (sealed.number, key):
+            what = f"{subject} was written as entry {entry.number} of {written_key!r}"
             raise TranscriptError(what, fix="restore it from a copy")
         return entry
 
@@ -144,8 +146,8 @@ class AsyncEncryptedStore(EncryptedStore):
 
 # A store in a database of SQLAlchemy, with a row for each entry.
 
-NAME = "promptdsl_entries"
-LONGEST = 255
+TABLE_NAME = "promptdsl_entries"
+LONGEST_KEY = 255
 """The maximum number of characters of a key, because some databases limit the size of an index."""
 
 
@@ -184,7 +186,7 @@ class SqlStore:
                 with self._connected() as connection, suppress(IntegrityError):
                     connection.execute(CreateTable(self._table, if_not_exists=True))
             except TranscriptError:
-                if not inspect(engine).has_table(NAME):
+                if not inspect(engine).has_table(TABLE_NAME):
                     raise
 
     @staticmethod
@@ -197,35 +199,39 @@ class SqlStore:
         from sqlalchemy import Column, Integer, MetaData, String, Table, Text
 
         return Table(
-            NAME,
+            TABLE_NAME,
             MetaData(),
-            Column("key", String(LONGEST), primary_key=True),
+            Column("key", String(LONGEST_KEY), primary_key=True),
             Column("number", Integer, primary_key=True, autoincrement=False),
             Column("line", Text, nullable=False),
         )
 
     @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Append entries to the entries of a key, in a transaction."""
+        """Append entries to the entries of a key, in a transaction.
+
+        Raises :class:`ConflictError` if another writer was faster, and :class:`TranscriptError` for
+        a key that is too long, and if the database cannot be used.
+        """
         from sqlalchemy import func, select
         from sqlalchemy.exc import IntegrityError
 
         if not entries:
             return
-        if len(key) > LONGEST:
-            what = f"the key {shown(key)} is longer than {LONGEST} characters"
+        if len(key) > LONGEST_KEY:
+            what = f"the key {shown(key)} is longer than {LONGEST_KEY} characters"
             raise TranscriptError(what, fix="write a shorter key")
         column, first = self._table.c, entries[0].number
-        rows = [{"key": key, "number": e.number, "line": e.to_line()} for e in entries]
+        rows = [{"key": key, "number": entry.number, "line": entry.to_line()} for entry in entries]
         with self._connected() as connection:
             self._lock(connection, key)
             last = connection.scalar(select(func.max(column.number)).where(column.key == key))
             if (last or 0) + 1 != first:
-                raise refused(key, first)
+                raise append_conflict(key, first)
             try:
                 connection.execute(self._table.insert(), rows)
             except IntegrityError:
-                raise refused(key, first) from None
+                raise append_conflict(key, first) from None
 
     @public_api
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
@@ -278,7 +284,7 @@ class SqlStore:
             first, *_ = f"{error.orig}".splitlines() or [""]
             what, fix = f"cannot use the database: {first}", "check the address and the rights"
             has_run = error.statement and not error.connection_invalidated
-            if has_run and not inspect(self._engine).has_table(NAME):
-                what = f"the database has no table {NAME}"
+            if has_run and not inspect(self._engine).has_table(TABLE_NAME):
+                what = f"the database has no table {TABLE_NAME}"
                 fix = "make it with SqlStore(engine, create_tables=True), or in a migration"
             raise TranscriptError(what, fix=fix) from error.orig

@@ -1,4 +1,7 @@
-"""The file of a transcript, which one writer at a time appends lines to; each line is checked."""
+"""The file of a transcript, which one writer at a time appends lines to; each line is checked.
+
+Read ``TranscriptFile`` first. ``OpenFile``, its base class, is also that of a log of records.
+"""
 
 import errno
 import os
@@ -19,11 +22,12 @@ from promptdsl.transcript.entries import (
     object_of,
 )
 
-_FAR = 2**62
+_LOCKED_BYTE = 2**62
 """The position of the byte that is locked on Windows: it is far after the end of any file."""
-_SUM_LENGTH = len(b'00000000"}\n')
+_LINE_CHECKSUM_LENGTH = len(b'00000000"}\n')
+"""The number of bytes at the end of a line that have its checksum."""
 _BINARY = getattr(os, "O_BINARY", 0)
-_DAMAGED = "open it with salvage=True to read what is good"
+_SALVAGE = "open it with salvage=True to read what is good"
 
 
 def _lock(descriptor: int) -> None:
@@ -33,7 +37,7 @@ def _lock(descriptor: int) -> None:
     except ImportError:
         import msvcrt
 
-        os.lseek(descriptor, _FAR, os.SEEK_SET)
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # pyright: ignore
         return
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -126,10 +130,10 @@ class OpenFile:
     def close(self) -> None:
         """Close the file, unless it is already closed."""
         descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0 and not self._is_of_others(descriptor):
+        if descriptor >= 0 and not self._is_closed_elsewhere(descriptor):
             close(descriptor)
 
-    def _is_of_others(self, descriptor: int) -> bool:
+    def _is_closed_elsewhere(self, descriptor: int) -> bool:
         """Return whether somebody else closed the file: another file may have its descriptor."""
         try:
             return not os.path.samestat(os.fstat(descriptor), self._status)
@@ -144,7 +148,11 @@ class OpenFile:
 
 
 class TranscriptFile(OpenFile):
-    """An open file: its complete lines up to ``end``, and notes about damaged lines."""
+    """An open file: its complete lines up to ``end``, and notes about damaged lines.
+
+    A writer locks the file. Raises :class:`ConflictError` if another writer has locked it, and
+    :class:`TranscriptError` if it cannot be opened.
+    """
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool, salvage: bool) -> None:
         name = checked_path(path, "1881.jsonl")
@@ -174,7 +182,11 @@ class TranscriptFile(OpenFile):
         super().close()
 
     def _size(self) -> int:
-        """Return the size of the file; :class:`ConflictError` if it was removed or replaced."""
+        """Return the size of the file.
+
+        Raises :class:`ConflictError` if the file was removed or replaced, or if the process was
+        forked after it opened the file; :class:`TranscriptError` for a closed file.
+        """
         if not self.is_open:
             raise TranscriptError(f"{self.path!r} is closed", fix="open it again")
         if not self.is_of_this_process:
@@ -182,10 +194,10 @@ class TranscriptFile(OpenFile):
             raise ConflictError(what, fix="open it again in this process")
         status = os.fstat(self.descriptor)
         try:
-            is_there = os.path.samestat(os.stat(self._location), status)
+            is_same_file = os.path.samestat(os.stat(self._location), status)
         except FileNotFoundError:
-            is_there = False
-        if not is_there:
+            is_same_file = False
+        if not is_same_file:
             what = f"{self.path!r} was removed, or replaced by another file"
             raise ConflictError(what, fix="open it again")
         return status.st_size
@@ -198,8 +210,8 @@ class TranscriptFile(OpenFile):
     def _at(self, end: int, lines: int, last: int) -> Position:
         with named("read", self.path):
             status = os.fstat(self.descriptor)
-            os.lseek(self.descriptor, max(end - _SUM_LENGTH, 0), os.SEEK_SET)
-            checksum = os.read(self.descriptor, _SUM_LENGTH)
+            os.lseek(self.descriptor, max(end - _LINE_CHECKSUM_LENGTH, 0), os.SEEK_SET)
+            checksum = os.read(self.descriptor, _LINE_CHECKSUM_LENGTH)
         return Position((status.st_dev, status.st_ino), end, lines, last, checksum)
 
     def go_on_from(self, position: Position) -> None:
@@ -211,7 +223,13 @@ class TranscriptFile(OpenFile):
     # Reading.
 
     def read(self) -> list[TranscriptEntry]:
-        """Return the entries of the lines after ``end``, and move ``end`` after them."""
+        """Return the entries of the lines after ``end``, and move ``end`` after them.
+
+        A writer gives an empty file its header. ``notes`` gets a sentence for each line that is
+        damaged or incomplete. Raises :class:`ConflictError` if the file was shortened, removed or
+        replaced, and :class:`TranscriptError` for a file of another format, and for a damaged line
+        unless ``salvage`` is true.
+        """
         self.notes: list[str] = []
         with named("read", self.path):
             if self._size() < self.end:
@@ -224,7 +242,7 @@ class TranscriptFile(OpenFile):
             if not HEADER.startswith(tail):
                 raise TranscriptError(f"{self.path!r} is not a transcript", fix="check the path")
             if not self.read_only:
-                self._put(HEADER, 0)
+                self._append(HEADER, 0)
             return []
         if tail:
             handled = "not read" if self.read_only else "cut off"
@@ -232,13 +250,14 @@ class TranscriptFile(OpenFile):
         return self._entries(lines)
 
     def _entries(self, lines: list[bytes]) -> list[TranscriptEntry]:
+        """Return the entries of complete lines, and move ``end`` after these lines."""
         entries: dict[int, TranscriptEntry] = {}
         end, last = self.end, self.last
-        for count, line in enumerate(lines, self._lines + 1):
+        for line_number, line in enumerate(lines, self._lines + 1):
             start, end = end, end + len(line) + 1
-            location = f"line {count} at byte {start} of {self.path!r}"
+            location = f"line {line_number} at byte {start} of {self.path!r}"
             try:
-                if count == 1 and self._is_header(line):
+                if line_number == 1 and self._is_header(line):
                     continue
                 entry = entry_of(line)
                 if entry.number != last + 1 and not self.salvage:
@@ -254,7 +273,7 @@ class TranscriptFile(OpenFile):
                 if isinstance(error, TranscriptError):
                     raise
                 if not self.salvage:
-                    raise TranscriptError(f"{location} is damaged: {error}", fix=_DAMAGED) from None
+                    raise TranscriptError(f"{location} is damaged: {error}", fix=_SALVAGE) from None
                 self.notes.append(f"{location} is left out: {error}")
         self.end, self._lines, self.last = end, self._lines + len(lines), last
         return [entries[number] for number in sorted(entries)]
@@ -276,18 +295,22 @@ class TranscriptFile(OpenFile):
         """Write the lines of entries at once, and wait until they are on the disk.
 
         If this fails, the file is cut to its old length, so that it has none of these entries.
+        Raises :class:`ConflictError` if the file was removed or replaced, or has entries that this
+        object did not write or read; :class:`TranscriptError` if it cannot be written.
         """
         if entries[0].number != self.last + 1:
             # A signal interrupted this program after a write, before it noted the entries.
             raise ConflictError(
                 f"{self.path!r} has entries that this transcript does not know", fix="open it again"
             )
-        self._put(b"".join(map(line_of, entries)), entries[-1].number)
+        self._append(b"".join(map(line_of, entries)), entries[-1].number)
 
-    def _put(self, data: bytes, last: int) -> None:
+    def _append(self, data: bytes, last: int) -> None:
+        """Write lines after ``end``; ``last`` is the number of the last entry after that."""
         end = self.end + len(data)
         with named("write", self.path):
             try:
+                # Bytes after ``end`` are an incomplete line.
                 if self._size() != self.end:
                     os.ftruncate(self.descriptor, self.end)
                 os.lseek(self.descriptor, self.end, os.SEEK_SET)

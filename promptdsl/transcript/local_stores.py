@@ -15,17 +15,19 @@ from promptdsl.foundation.source import public_api
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
 from promptdsl.transcript.files import Position, TranscriptFile, named
-from promptdsl.transcript.stores import entry_of_row, fork_safe_lock, refused
+from promptdsl.transcript.stores import append_conflict, entry_of_row, fork_safe_lock
 
 # A store in a folder: a file for each transcript, as ``Transcript.open(path)`` writes it.
 
 SUFFIX = ".jsonl"
-LONGEST = 240
+LONGEST_NAME = 240
 """The maximum number of characters in the name of a file, without the suffix."""
-REMEMBERED = 4_096
+CACHED_POSITIONS = 4_096
 """The number of files whose read position is cached; for others, an append reads all lines."""
+# The name of a file of the store, and the bytes of a key that its name encodes. Windows reserves
+# some complete names, such as ``con``: of these, the first letter is encoded.
 _NAME = re.compile(r"(?:[a-z0-9_-]|%[0-9A-F]{2})+\.jsonl")
-_ODD = re.compile(rb"[^a-z0-9_-]|^(?=(con|prn|aux|nul|com\d|lpt\d)$).")
+_ENCODED = re.compile(rb"[^a-z0-9_-]|^(?=(con|prn|aux|nul|com\d|lpt\d)$).")
 
 
 class FolderStore:
@@ -57,15 +59,19 @@ class FolderStore:
 
     @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Append entries to the entries of a key, and wait until they are on the disk."""
+        """Append entries to the entries of a key, and wait until they are on the disk.
+
+        Raises :class:`ConflictError` if another writer was faster, and :class:`TranscriptError` if
+        the file cannot be written, or is locked for longer than ``timeout``.
+        """
         if not entries:
             return
         first, path = entries[0].number, self.path(key)
         if first > 1 and not os.path.exists(path):
-            raise refused(key, first)
+            raise append_conflict(key, first)
         with self._locked(path) as file:
             if file.last + 1 != first:
-                raise refused(key, first)
+                raise append_conflict(key, first)
             file.write(entries)
 
     @public_api
@@ -104,8 +110,8 @@ class FolderStore:
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise OptionError(f"{shown(key)} is not a key", fix='write a text, such as "Ann/1881"')
         data = key.encode(errors="surrogatepass")
-        name = _ODD.sub(lambda match: b"%%%02X" % match[0][0], data).decode()
-        if len(name) > LONGEST:
+        name = _ENCODED.sub(lambda match: b"%%%02X" % match[0][0], data).decode()
+        if len(name) > LONGEST_NAME:
             what = f"the key {shown(key)} is too long for the name of a file"
             raise TranscriptError(what, fix="write a shorter key")
         return os.path.join(self._folder, name + SUFFIX)
@@ -113,29 +119,29 @@ class FolderStore:
     @contextmanager
     def _locked(self, path: str) -> Generator[TranscriptFile]:
         """Yield the file, read to its end; meanwhile no other process can write to it."""
-        end = time.monotonic() + self._timeout
+        deadline = time.monotonic() + self._timeout
         while True:
             with self._lock:
-                if file := _free(path):
+                if file := _unless_locked(path):
                     try:
                         if (position := self._positions.get(path)) is not None:
                             file.go_on_from(position)
                         file.read()
                         yield file
-                        if len(self._positions) >= REMEMBERED:
+                        if len(self._positions) >= CACHED_POSITIONS:
                             self._positions.clear()
                         self._positions[path] = file.position
                         return
                     finally:
                         file.close()
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 what = f"{path!r} is locked by another process"
                 fix = f"this one waited {self._timeout} seconds: write a longer timeout="
                 raise TranscriptError(what, fix=fix)
             time.sleep(0.005)  # without the lock, so that other keys can be used
 
 
-def _free(path: str) -> TranscriptFile | None:
+def _unless_locked(path: str) -> TranscriptFile | None:
     """Return a file, ``None`` while another writer has it open."""
     try:
         return TranscriptFile(path, read_only=False, salvage=False)
@@ -159,7 +165,7 @@ _TABLE = (
     "CREATE TABLE IF NOT EXISTS promptdsl_entries"
     " (key TEXT, number INTEGER, line TEXT NOT NULL, PRIMARY KEY (key, number))"
 )
-_OF_PARENTS: list[sqlite3.Connection] = []
+_PARENT_CONNECTIONS: list[sqlite3.Connection] = []
 """The connections of the parent process, which SQLite allows neither to use nor to close here."""
 
 
@@ -192,7 +198,11 @@ class SqliteStore:
 
     @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Append entries to the entries of a key, in a transaction."""
+        """Append entries to the entries of a key, in a transaction.
+
+        Raises :class:`ConflictError` if another writer was faster, and :class:`TranscriptError` if
+        the database cannot be used.
+        """
         if not entries:
             return
         rows = [(key, entry.number, entry.to_line()) for entry in entries]
@@ -202,7 +212,7 @@ class SqliteStore:
                 last = "SELECT max(number) FROM promptdsl_entries WHERE key = ?"
                 ((number,),) = connection.execute(last, (key,))
                 if (number or 0) + 1 != entries[0].number:
-                    raise refused(key, entries[0].number)
+                    raise append_conflict(key, entries[0].number)
                 connection.executemany("INSERT INTO promptdsl_entries VALUES (?, ?, ?)", rows)
                 connection.execute("COMMIT")
             except BaseException:
@@ -279,7 +289,8 @@ class SqliteStore:
 
 
 def _close(connection: sqlite3.Connection, process: int) -> None:
+    """Close a connection of this process; keep one of a parent process, so that it stays open."""
     if process == os.getpid():
         connection.close()
     else:
-        _OF_PARENTS.append(connection)
+        _PARENT_CONNECTIONS.append(connection)

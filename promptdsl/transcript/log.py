@@ -17,9 +17,8 @@ from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message
 from promptdsl.transcript.entries import Part, TranscriptEntry, TranscriptTurn, has_message
 
-UNCHANGED = ("note", "metadata", "erased")
+SKIPPED_BY_UNDO = ("note", "metadata", "erased")
 """The types of entries that ``undo`` skips when it searches the last change."""
-
 
 _number_of = attrgetter("number")
 
@@ -41,7 +40,7 @@ class LogState:
     """The numbers of the entries that count, each with the turns before its change."""
     _summaries: dict[int, TranscriptTurn] = attrs.field(factory=dict[int, TranscriptTurn])
     """The summaries among the counting entries; only the last one is current."""
-    _origins: dict[int, int] = attrs.field(factory=dict[int, int])
+    _undone_to: dict[int, int] = attrs.field(factory=dict[int, int])
     """By the number of an undo, the entry that it went back to, which is not another undo."""
     _not_indexed: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
     """Turns that are not yet in ``_locations``: the next search of a message adds them."""
@@ -73,7 +72,7 @@ class LogState:
         for entry in entries:
             if entry.type == "undo" and not entry.opaque:
                 to = cast("int", entry.data["to"])  # checked when it was read
-                self._origins[entry.number] = self._origins.get(to, to)
+                self._undone_to[entry.number] = self._undone_to.get(to, to)
 
     def go_to(self, entries: Mapping[int, TranscriptEntry], number: int) -> None:
         """Go to the state after the entry with a number: take back and apply entries."""
@@ -92,10 +91,10 @@ class LogState:
         Entries that were undone are not among them.
         """
         later: list[TranscriptEntry] = []
-        number = self._origins.get(number, number)
+        number = self._undone_to.get(number, number)
         while number > 0 and number not in self.counting:
             later.append(entries[number])
-            number = self._origins.get(number - 1, number - 1)
+            number = self._undone_to.get(number - 1, number - 1)
         return number, later[::-1]
 
     def _take_back(self) -> None:
@@ -108,7 +107,7 @@ class LogState:
     def before_change(self, entries: Mapping[int, TranscriptEntry]) -> int | None:
         """Return the number of the entry before the last change, ``None`` without a change."""
         for number in reversed(self.counting):
-            if entries[number].type not in UNCHANGED:
+            if entries[number].type not in SKIPPED_BY_UNDO:
                 return entries[number].change - 1
         return None
 
@@ -288,18 +287,18 @@ def pruned(
         last = number
     state = LogState(is_salvaged=True)
     state.note_undos(entries.values())
-    _, way = state.counting_to(entries | missing, last)
-    gap = max((entry.number for entry in way if entry.number in missing), default=0)
-    for entry in way:
+    _, counting_entries = state.counting_to(entries | missing, last)
+    gap = max((entry.number for entry in counting_entries if entry.number in missing), default=0)
+    for entry in counting_entries:
         try:
             state.apply(entry)
         except TranscriptError:
             notes.append(f"entry {entry.number} changes a turn that is missing, so it is ignored")
     turns = [(turn, turn.message) for turn in state.turns if turn.message is not None]
-    callers = [i for i, (_, message) in enumerate(turns) if message.role == "assistant"]
-    if callers and turns[callers[-1]][0].number > gap:
-        # No entry after the last calls is missing: so these calls may be open.
-        del turns[callers[-1] :]
+    answers = [n for n, (_, message) in enumerate(turns) if message.role == "assistant"]
+    if answers and turns[answers[-1]][0].number > gap:
+        # No entry after the last answer is missing, so its calls may be open: they stay unpaired.
+        del turns[answers[-1] :]
     paired, removed = repair([message for _, message in turns], "prune")
     messages = dict(paired)
     for index, (turn, original) in enumerate(turns):

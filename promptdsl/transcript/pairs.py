@@ -54,10 +54,11 @@ def _text_of_result(message: Message, id: str) -> str | None:
 
 def check_calls(message: Message) -> None:
     """Raise :class:`TranscriptError` for two calls with the same id, or calls of a wrong role."""
-    twice = [id for id, count in Counter(call.id for call in message.calls).items() if count > 1]
-    if twice:
+    counts = Counter(call.id for call in message.calls)
+    repeated_ids = [id for id, count in counts.items() if count > 1]
+    if repeated_ids:
         fix = "give each call of a turn an id of its own"
-        raise TranscriptError(f"the call id {twice[0]!r} is used twice in one turn", fix=fix)
+        raise TranscriptError(f"the call id {repeated_ids[0]!r} is used twice in one turn", fix=fix)
     if message.calls and message.role != "assistant":
         raise TranscriptError("only an assistant calls tools", fix="append it as an assistant turn")
 
@@ -115,12 +116,12 @@ def replaced(following: Iterable[TranscriptTurn], old: Message, new: Message) ->
         what = "the new turn must have results of the same calls as the old turn"
         raise TranscriptError(what, fix=fix)
     check_calls(new)
-    before, after = ({call.id for call in message.calls} for message in (old, new))
-    if before >= after:
-        return without_results(following, before - after)
+    old_ids, new_ids = ({call.id for call in message.calls} for message in (old, new))
+    if old_ids >= new_ids:
+        return without_results(following, old_ids - new_ids)
     if any(turn.message is not None for turn in following):
         fix = "remove the turn; new calls are appended at the end"
-        what = f"the new call {min(after - before)!r} would have no result"
+        what = f"the new call {min(new_ids - old_ids)!r} would have no result"
         raise TranscriptError(what, fix=fix)
     return RemovedResults([], {})
 

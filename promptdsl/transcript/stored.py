@@ -1,7 +1,8 @@
 """Transcripts in files and stores: how they are opened, written and saved, and follow a writer.
 
-Read ``StoredLog.open`` first, then ``_commit``. It checks whether a change that raised an error was
-written nevertheless.
+Read ``StoredLog.open`` and ``_load`` first, then ``_commit`` (each change is written at once) and
+``acommit`` (an asynchronous program writes its changes later). Both check whether entries whose
+append raised an error were written nevertheless.
 """
 
 import atexit
@@ -23,7 +24,7 @@ from promptdsl.transcript.values import above
 
 Backing: TypeAlias = TranscriptFile | BoundStore
 
-DATABASE = b"SQLite format 3\0"
+SQLITE_HEADER = b"SQLite format 3\0"
 """The beginning of every database of SQLite 3."""
 
 
@@ -34,7 +35,7 @@ def _refuse_database(path: Path) -> None:
         if not os.path.isfile(name):
             return  # to read a pipe would wait
         with open(name, "rb") as file:
-            is_database = file.read(len(DATABASE)) == DATABASE
+            is_database = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
     except (OSError, TypeError, ValueError):
         return  # the error comes when the file is opened for its entries
     if is_database:
@@ -45,7 +46,7 @@ def _refuse_database(path: Path) -> None:
 
 
 class StoredLog(TranscriptLog):
-    """The log of a transcript that may be in a file."""
+    """The log of a transcript that may be in a file or a store."""
 
     @classmethod
     @public_api
@@ -59,7 +60,7 @@ class StoredLog(TranscriptLog):
         clock: Clock = utc_now,
         ids: Ids = None,
     ) -> Self:
-        """Return the transcript in a file; a missing file is made.
+        """Return the transcript in a file; a missing file is made, unless it is only read.
 
         The transcript is the only writer of the file until ``close()``, or until the end of its
         ``with`` block. ``read_only=True`` reads while another transcript writes. ``salvage=True``
@@ -112,51 +113,61 @@ class StoredLog(TranscriptLog):
 
         self = cls.__new__(cls)
         self._begin(clock, ids)
-        bound = BoundStore(store, key, read_only=read_only, turn=Lock())
-        bound.opened_at = author()
+        bound = BoundStore(store, key, read_only=read_only, async_lock=Lock())
+        bound.opening_line = author()
         self._load(bound, await bound.aread(0))
         _ASYNCHRONOUS.add(self)
         return self
 
-    def _load(self, file: Backing, new: list[TranscriptEntry]) -> None:
-        """Add entries that were read, and update the current turns.
+    def _load(self, backing: Backing, new: list[TranscriptEntry]) -> None:
+        """Add entries that were read from a file or store, and compute the state after them.
 
-        Entries that are not yet in an asynchronous store are dropped.
+        Entries that are in memory, but not yet in an asynchronous store, are dropped. Raises
+        :class:`TranscriptError` for an entry that changes a turn that is not current: then the
+        entries and the state of the transcript stay.
         """
-        loaded_before, state = self._entries, self._state
-        if isinstance(file, BoundStore) and file.turn is not None and file.committed < self._last:
-            loaded_before = {n: entry for n, entry in loaded_before.items() if n <= file.committed}
-            state = state_after(loaded_before)
-        entries = loaded_before | {entry.number: entry for entry in new}
-        notes = [*file.notes]
+        loaded, state = self._entries, self._state
+        if (
+            isinstance(backing, BoundStore)
+            and backing.async_lock is not None
+            and backing.committed < self._last
+        ):
+            loaded = {n: entry for n, entry in loaded.items() if n <= backing.committed}
+            state = state_after(loaded)
+        entries = loaded | {entry.number: entry for entry in new}
+        notes = [*backing.notes]
         try:
-            if file.salvage:
+            if backing.salvage:
                 state = pruned(entries, above().repair, notes)
             else:
                 state.follow(entries, new)
-            self._file, self._entries, self._state = file, entries, state
+            self._backing, self._entries, self._state = backing, entries, state
         except BaseException:
+            # follow() changes the state itself, and may have stopped halfway.
             self._rebuild(self._last)
             raise
-        if isinstance(file, BoundStore):
-            file.committed = self._last
+        if isinstance(backing, BoundStore):
+            backing.committed = self._last
         else:
             self.repairs = tuple(notes)
         self._changed()
-        self._note_read_only(new)
+        self._note_refusal(new)
 
     def _commit(self, new_entries: list[NewEntry]) -> list[TranscriptEntry]:
         """Write entries. After an append that raised, check first whether it was written."""
-        store = self._file
-        if not isinstance(store, BoundStore) or store.turn is not None:
+        store = self._backing
+        if not isinstance(store, BoundStore) or store.async_lock is not None:
             return super()._commit(new_entries)
         if tried := store.unconfirmed:
             if entries := self._already_written(store, new_entries):
                 return entries
             if len(tried) == len(new_entries) and all(map(self._is_same, tried, new_entries)):
-                # Each of the attempts may still be written, so all have the same ids.
+                # The first attempt may still be written, instead of this one. So this one has the
+                # same data, with the same generated ids.
                 pairs = zip(tried, new_entries, strict=True)
-                new_entries = [NewEntry(n.type, e.data, e.message, n.value) for e, n in pairs]
+                new_entries = [
+                    NewEntry(new.type, entry.data, entry.message, new.value) for entry, new in pairs
+                ]
         try:
             entries = super()._commit(new_entries)
         except ConflictError:
@@ -170,25 +181,34 @@ class StoredLog(TranscriptLog):
     def _already_written(
         self, store: BoundStore, new_entries: list[NewEntry]
     ) -> list[TranscriptEntry]:
-        """Return the entries of a repeated change, if its first attempt was written."""
-        new = store.read(self._last)
-        if not new:
+        """Return the entries of a repeated change whose first attempt was written.
+
+        Return an empty list if the store has no further entries. Otherwise these are added to the
+        transcript, and the subscribers get them. If the first attempt was written only in part,
+        this function writes the rest. Raises :class:`ConflictError` if the store has another
+        change than the repeated one.
+        """
+        stored = store.read(self._last)
+        if not stored:
             return []
         tried, store.unconfirmed = store.unconfirmed, []
-        self._load(store, new)
-        self._deliver(new)
-        count = min(len(new), len(tried))
-        is_ours = new[:count] == tried[:count]
-        if is_ours and all(map(self._is_same, new, new_entries)):
+        self._load(store, stored)
+        self._deliver(stored)
+        # The store may have more entries, of other writers, or only some of those tried.
+        count = min(len(stored), len(tried))
+        is_first_attempt = stored[:count] == tried[:count]
+        # all() compares the entries up to the end of the shorter list.
+        if is_first_attempt and all(map(self._is_same, stored, new_entries)):
             if len(new_entries) > count:
-                return [*new[:count], *super()._commit(new_entries[count:])]
-            return new[:count]
-        whose = "the change before this one" if is_ours else "a change of another writer"
+                return [*stored[:count], *super()._commit(new_entries[count:])]
+            return stored[:count]
+        change = "the change before this one" if is_first_attempt else "a change of another writer"
         fix = "it is in this transcript now: check it, and repeat your change"
-        raise ConflictError(f"{whose} was written to {store.key!r}", fix=fix)
+        raise ConflictError(f"{change} was written to {store.key!r}", fix=fix)
 
     def _is_same(self, entry: TranscriptEntry, new: NewEntry) -> bool:
         """Return whether an entry is the same change; generated ids may differ."""
+        # Only the data is compared, so the time and the number of the change do not matter.
         again = TranscriptEntry(entry.number, new.type, None, 0, cast("Any", new.data), new.message)
         recorded, repeated = dict[str, Any](entry.data), dict[str, Any](again.data)
         if self._ids is not None and "message" in recorded.keys() & repeated.keys():
@@ -204,33 +224,37 @@ class StoredLog(TranscriptLog):
         that the store refused, and :meth:`arefresh` drops them. After any other error, the entries
         may be written or not: the next ``acommit`` checks this, and writes those that are missing.
         """
-        store = self._file
-        if not isinstance(store, BoundStore) or store.turn is None:
+        store = self._backing
+        if not isinstance(store, BoundStore) or store.async_lock is None:
             return
-        # If this raises an exception, the author knows about the changes: no warning is needed.
-        opened_at, store.opened_at = store.opened_at, None
-        async with store.turn:
+        # While there is no opening line, lost changes cause no warning. If this method raises an
+        # exception, the author knows about the changes, so the line stays away.
+        opening_line, store.opening_line = store.opening_line, None
+        async with store.async_lock:
             while entries := self._unwritten(store):
-                unconfirmed = store.unconfirmed
-                if unconfirmed and await self._confirmed(store, entries):
+                has_unconfirmed = bool(store.unconfirmed)
+                if has_unconfirmed and await self._note_stored(store, entries):
                     continue
                 try:
                     await store.awrite(entries)
                 except ConflictError as error:
                     # The earlier append may have been written meanwhile.
-                    if unconfirmed and await self._confirmed(store, entries):
+                    if has_unconfirmed and await self._note_stored(store, entries):
                         continue
-                    raise store.conflict(entries) from error
-        store.opened_at = opened_at
+                    raise store.note_conflict(entries) from error
+        store.opening_line = opening_line
 
-    async def _confirmed(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
-        """Note which entries are already in the store; return whether there are any."""
+    async def _note_stored(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
+        """Note which pending entries the store already has; return whether it has any.
+
+        They are the first of the pending entries, and ``store.committed`` is moved after them.
+        Raises :class:`ConflictError` if other entries follow them in the store.
+        """
         stored = await store.aread(store.committed)
-        pairs = [*zip(stored, entries, strict=False)]
-        count = next((n for n, (there, mine) in enumerate(pairs) if there != mine), len(pairs))
+        count = _equal_at_start(stored, entries)
         store.committed += count
-        if count < len(pairs):
-            raise store.conflict(entries[count:])
+        if count < min(len(stored), len(entries)):
+            raise store.note_conflict(entries[count:])
         return count > 0
 
     def _unwritten(self, store: BoundStore) -> list[TranscriptEntry]:
@@ -240,51 +264,62 @@ class StoredLog(TranscriptLog):
 
     def _gapless(self) -> dict[int, TranscriptEntry]:
         """Return the entries for a copy; for a damaged file, its current content without a gap."""
-        if self._file is None or not self._file.salvage:
+        if self._backing is None or not self._backing.salvage:
             return self._entries
         return {entry.number: entry for entry in without_removed(self._entries, self._state)}
 
-    def _note_read_only(self, new: Iterable[TranscriptEntry]) -> None:
-        opaque = next((entry for entry in new if entry.opaque), None)
-        if opaque is not None:
+    def _note_refusal(self, new: Iterable[TranscriptEntry]) -> None:
+        """Note why the transcript cannot be changed, if an entry or the file is the reason."""
+        unreadable = next((entry for entry in new if entry.opaque), None)
+        if unreadable is not None:
             fix = "import the module that registers the type, or use a newer version of promptdsl"
-            if opaque.type == SEALED:
+            if unreadable.type == SEALED:
                 fix = "it is encrypted: open it with store=EncryptedStore(store, key)"
-            self._closed = (f"entry {opaque.number} has the unknown type {opaque.type!r}", fix)
-        elif self._closed is None and self._file is not None and self._file.read_only:
-            self._closed = ("it is open read-only", "change a fork() of it")
+            problem = f"entry {unreadable.number} has the unknown type {unreadable.type!r}"
+            self._refusal = (problem, fix)
+        elif self._refusal is None and self._backing is not None and self._backing.read_only:
+            self._refusal = ("it is open read-only", "change a fork() of it")
 
     @public_api
     def close(self) -> None:
         """Close the file of the transcript, so that another writer may open it.
 
-        Raises :class:`TranscriptError` if changes are not yet written by :meth:`acommit`.
+        The transcript cannot be changed after that. Raises :class:`TranscriptError` if changes are
+        not yet written by :meth:`acommit`; it is closed nevertheless.
         """
         with self._lock:
-            file = self._file
-            if file is None:
+            backing = self._backing
+            if backing is None:
                 return
-            file.close()
-            self._closed = ("it is closed", "change a fork() of it, or open it again")
-            if isinstance(file, BoundStore) and file.turn is not None and self._unwritten(file):
+            backing.close()
+            self._refusal = ("it is closed", "change a fork() of it, or open it again")
+            if (
+                isinstance(backing, BoundStore)
+                and backing.async_lock is not None
+                and self._unwritten(backing)
+            ):
                 fix = "await transcript.acommit() before, or write async with"
-                raise TranscriptError(f"the last changes of {file.key!r} are not written", fix=fix)
+                what = f"the last changes of {backing.key!r} are not written"
+                raise TranscriptError(what, fix=fix)
 
     def __del__(self) -> None:
         self._warn_of_lost_changes()
 
     def _warn_of_lost_changes(self) -> None:
         """Warn, once, if the transcript is discarded before ``acommit()`` wrote its changes."""
-        file = getattr(self, "_file", None)
-        if not isinstance(file, BoundStore) or file.opened_at is None or self._closed is not None:
+        # An object whose opening failed may have no backing.
+        store = getattr(self, "_backing", None)
+        if not isinstance(store, BoundStore) or store.opening_line is None:
             return
-        opened_at, file.opened_at = file.opened_at, None
-        count = self._last - file.committed
-        if count > 0 and not file.refused:
+        if self._refusal is not None:
+            return
+        opening_line, store.opening_line = store.opening_line, None
+        count = self._last - store.committed
+        if count > 0 and not store.refused:
             warn_of_unfinished(
-                f"{count} changes of the transcript {file.key!r} are lost: they were not written",
+                f"{count} changes of the transcript {store.key!r} are lost: they were not written",
                 "await transcript.acommit(), or write async with await Transcript.aopen(...)",
-                opened_at,
+                opening_line,
             )
 
     def __enter__(self) -> Self:
@@ -316,20 +351,22 @@ class StoredLog(TranscriptLog):
         :class:`ConflictError` if the file was cut, or replaced by another file.
         """
         with self._lock:
-            file = self._file
-            if isinstance(file, BoundStore):
-                if file.turn is not None:
+            backing = self._backing
+            if isinstance(backing, BoundStore):
+                if backing.async_lock is not None:
                     fix = "await transcript.arefresh()"
                     raise OptionError("refresh() cannot wait for an asynchronous store", fix=fix)
-                new = file.read(self._last)
-                if new:  # other entries have the numbers of an unconfirmed append
-                    file.unconfirmed = []
-            elif file is None or not file.read_only or file.salvage:
+                new = backing.read(self._last)
+                if new:
+                    # They are the entries of an unconfirmed append, or have their numbers: the next
+                    # commit need not check it.
+                    backing.unconfirmed = []
+            elif backing is None or not backing.read_only or backing.salvage:
                 return ()
             else:
-                new = file.read()
+                new = backing.read()
             if new:
-                self._load(file, new)
+                self._load(backing, new)
             self._deliver(new)
             return tuple(new)
 
@@ -341,32 +378,33 @@ class StoredLog(TranscriptLog):
         :class:`ConflictError` of :meth:`acommit`. Call it again after this error: it then drops the
         pending changes.
         """
-        store = self._file
-        if not isinstance(store, BoundStore) or store.turn is None:
+        store = self._backing
+        if not isinstance(store, BoundStore) or store.async_lock is None:
             return self.refresh()
-        async with store.turn:
-            stored = await store.aread(store.committed)
+        async with store.async_lock:
+            new = await store.aread(store.committed)
             with self._lock:
                 if not store.refused:
-                    mine = {entry.number: entry for entry in self._unwritten(store)}
-                    new = [entry for entry in stored if mine.get(entry.number) != entry]
-                    store.committed += len(stored) - len(new)
+                    # An unconfirmed append may have written the first of the pending entries.
+                    count = _equal_at_start(new, self._unwritten(store))
+                    store.committed += count
+                    new = new[count:]
                     if not new:
                         return ()
                     if unwritten := self._unwritten(store):
-                        raise store.conflict(unwritten)
-                    stored = new
-                self._load(store, stored)
+                        raise store.note_conflict(unwritten)
+                self._load(store, new)
                 # An unconfirmed append was read: the next commit need not check it.
                 store.unconfirmed, store.refused = [], False
-                self._deliver(stored)
-                return tuple(stored)
+                self._deliver(new)
+                return tuple(new)
 
     @public_api
     def save(self, path: Path) -> None:
         """Write a copy of all entries to another file, completely or not at all.
 
-        Raises :class:`ConflictError` if a writer has a file with this name open.
+        Raises :class:`ConflictError` if a writer has a file with this name open, and
+        :class:`TranscriptError` if the file cannot be written.
         """
         with self._lock:
             save_lines(path, self._gapless().values())
@@ -376,13 +414,21 @@ class StoredLog(TranscriptLog):
         """Write a copy with only the current content to another file; entries keep their numbers.
 
         Content that was removed, replaced, undone or summarised is not in the copy. It may still be
-        in the text of a summary, in forks and in backups. Raises the errors of :meth:`save`.
+        in the text of a summary, in forks and in backups. Raises the errors of :meth:`save`, and
+        :class:`TranscriptError` for a transcript with entries that this version cannot read.
         """
         with self._lock:
             if any(entry.opaque for entry in self._entries.values()):
                 what = "entries that this version cannot read may contain removed content"
                 raise TranscriptError(what, fix="use the newer version of promptdsl")
             save_lines(path, without_removed(self._entries, self._state))
+
+
+def _equal_at_start(stored: list[TranscriptEntry], pending: list[TranscriptEntry]) -> int:
+    """Return how many entries at the start of two lists are equal."""
+    pairs = enumerate(zip(stored, pending, strict=False))
+    shorter = min(len(stored), len(pending))
+    return next((index for index, (entry, other) in pairs if entry != other), shorter)
 
 
 _ASYNCHRONOUS: WeakSet[StoredLog] = WeakSet()

@@ -21,7 +21,7 @@ SEALED = "sealed"
 P = ParamSpec("P")
 R = TypeVar("R")
 
-REFRESH = (
+REFRESH_ADVICE = (
     "call refresh() or arefresh(), check the new entries, and repeat your change; "
     "if there are no new entries, the transcript was deleted: open it again"
 )
@@ -79,7 +79,7 @@ class BoundStore:
         key: object,
         *,
         read_only: bool,
-        turn: "Lock | None" = None,
+        async_lock: "Lock | None" = None,
     ) -> None:
         if not isinstance(key, str) or not key or "\0" in key or not is_valid_unicode(key):
             raise OptionError(
@@ -90,20 +90,27 @@ class BoundStore:
             raise OptionError(what, fix='write store=SqliteStore("chats.db"), or another store')
         self.store, self.key = store, key
         self.read_only = read_only
-        self.turn = turn
-        """The lock of a task that writes; ``None`` if each change is written at once."""
+        self.async_lock = async_lock
+        """The lock of the task that writes or reads, if an asynchronous program uses the store.
+
+        Then changes stay in memory until ``acommit()``. Without this lock, each change is written
+        at once.
+        """
         self.committed = 0
-        """With ``turn``: the number of the last entry in the store."""
+        """With ``async_lock``: the number of the last entry in the store."""
         self.unconfirmed: list[TranscriptEntry] = []
         """The entries of an append that raised an error: they may have been written or not."""
-        self.opened_at: Source | None = None
-        """With ``turn``: the author's line that opened the transcript."""
+        self.opening_line: Source | None = None
+        """With ``async_lock``: the author's line that opened the transcript.
+
+        ``None`` if no warning is needed when changes are lost.
+        """
         self.refused = False
         """Whether an error has reported the pending entries that can never be written."""
 
-    def conflict(self, entries: Sequence[TranscriptEntry]) -> ConflictError:
-        """Return the error for entries that cannot be written: another writer was faster."""
-        error = ConflictError(f"another writer was faster with {self.key!r}", fix=REFRESH)
+    def note_conflict(self, entries: Sequence[TranscriptEntry]) -> ConflictError:
+        """Note that pending entries can never be written, and return the error to raise."""
+        error = ConflictError(f"another writer was faster with {self.key!r}", fix=REFRESH_ADVICE)
         error.entries, self.refused = tuple(entries), True
         return error
 
@@ -115,38 +122,50 @@ class BoundStore:
         return self._checked(_returned(self.store.load(self.key, after)), after)
 
     async def aread(self, after: int) -> list[TranscriptEntry]:
-        """Return the same from a sync or async store."""
+        """Return the entries as :meth:`read`, from a sync or async store."""
         return self._checked(await _awaited(self.store.load, self.key, after), after)
 
     def _checked(self, stored: Any, after: int) -> list[TranscriptEntry]:
+        """Return what a store returned as a list of entries, whose numbers have no gap."""
         entries: list[TranscriptEntry] = [*cast("Iterable[TranscriptEntry]", stored)]
         for number, entry in enumerate(entries, after + 1):
             if entry.number != number:
-                which = f"entry {entry.number} of {self.key!r}"
-                what = f"the store has {which} where {number} should be"
+                subject = f"entry {entry.number} of {self.key!r}"
+                what = f"the store has {subject} where {number} should be"
                 raise TranscriptError(what, fix="restore it from a copy")
         return entries
 
     def write(self, entries: Sequence[TranscriptEntry]) -> None:
-        """Write entries at once; with ``turn``, do nothing: :meth:`awrite` writes them later."""
-        if self.turn is None:
+        """Write entries at once; with ``async_lock``, do nothing: :meth:`awrite` writes them later.
+
+        If this raises an error, the entries stay in ``unconfirmed``: they may have been written.
+        """
+        if self.async_lock is None:
             with self._in_doubt(entries):
                 _returned(self.store.append(self.key, entries))
 
     async def awrite(self, entries: Sequence[TranscriptEntry]) -> None:
-        """Write entries to a sync or async store."""
+        """Write entries to a sync or async store.
+
+        Then ``committed`` is the number of the last entry, and ``unconfirmed`` is empty. If this
+        raises an error, the entries stay in ``unconfirmed``, as after :meth:`write`.
+        """
         with self._in_doubt(entries):
             await _awaited(self.store.append, self.key, entries)
         self.unconfirmed, self.committed = [], entries[-1].number
 
     @contextmanager
     def _in_doubt(self, entries: Sequence[TranscriptEntry]) -> Generator[None]:
-        """Note entries as unconfirmed while they are written; after a conflict they are not."""
-        before, self.unconfirmed = self.unconfirmed, [*entries]
+        """Note entries as unconfirmed while they are written, and after an error.
+
+        After a conflict, these entries were certainly not written. Those of an earlier append may
+        have been.
+        """
+        earlier, self.unconfirmed = self.unconfirmed, [*entries]
         try:
             yield
         except ConflictError:
-            self.unconfirmed = before
+            self.unconfirmed = earlier
             raise
 
 
@@ -172,13 +191,13 @@ async def _awaited(method: Callable[P, object], *args: P.args, **kwargs: P.kwarg
 
 
 _LOCKS: WeakSet[RLock] = WeakSet()
-_ADDING = RLock()
+_LOCKS_LOCK = RLock()
 """The lock for adding a lock to ``_LOCKS``, and for listing them."""
-_FORKING = RLock()
+_FORK_LOCK = RLock()
 """The lock for forking the process, because two threads may fork at the same time."""
 _HELD: list[RLock] = []
 """The locks that are held while the process forks."""
-PATIENCE = 5.0
+FORK_TIMEOUT = 5.0
 """How many seconds a fork waits for a lock. (Its owner may wait for the fork.)"""
 
 
@@ -189,28 +208,28 @@ def fork_safe_lock() -> RLock:
     that could end it.
     """
     lock = RLock()
-    with _ADDING:
+    with _LOCKS_LOCK:
         _LOCKS.add(lock)
     return lock
 
 
 def _before_fork() -> None:
-    _FORKING.acquire()
-    with _ADDING:
+    _FORK_LOCK.acquire()
+    with _LOCKS_LOCK:
         locks = sorted(_LOCKS, key=id)
-    _HELD[:] = [lock for lock in locks if lock.acquire(timeout=PATIENCE)]
+    _HELD[:] = [lock for lock in locks if lock.acquire(timeout=FORK_TIMEOUT)]
 
 
 def _after_fork() -> None:
     while _HELD:
         _HELD.pop().release()
-    _FORKING.release()
+    _FORK_LOCK.release()
 
 
 def _after_fork_in_child() -> None:
-    for lock in (_ADDING, *(lock for lock in _LOCKS if lock not in _HELD)):
-        free: Any = getattr(lock, "_at_fork_reinit")  # noqa: B009 (types do not know of it)
-        free()  # the thread that has the lock is not in this process
+    for lock in (_LOCKS_LOCK, *(lock for lock in _LOCKS if lock not in _HELD)):
+        release: Any = getattr(lock, "_at_fork_reinit")  # noqa: B009 (types do not know of it)
+        release()  # the thread that has the lock is not in this process
     _after_fork()
 
 
@@ -220,10 +239,10 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def refused(key: str, number: int) -> ConflictError:
+def append_conflict(key: str, number: int) -> ConflictError:
     """Return the error of a store that already has this entry, or lacks the entry before it."""
     what = f"another writer was faster with {key!r}: entry {number} cannot be the next entry"
-    return ConflictError(what, fix=REFRESH)
+    return ConflictError(what, fix=REFRESH_ADVICE)
 
 
 def entry_of_row(key: str, number: int, line: str | bytes) -> TranscriptEntry:

@@ -145,8 +145,10 @@ class Transcript(StoredLog):
                 open_calls = self._open_calls()
                 if interrupt and closes_calls(message):
                     unanswered = open_calls.keys() - set(answers_in(message))
-                    before = [_interrupted(c) for id, c in open_calls.items() if id in unanswered]
-                    open_calls = {id: c for id, c in open_calls.items() if id not in unanswered}
+                    before = [_interrupted(open_calls[id]) for id in open_calls if id in unanswered]
+                    open_calls = {
+                        id: call for id, call in open_calls.items() if id not in unanswered
+                    }
                 pairs.check_next(message, open_calls)
                 if interrupted:
                     after = [*map(_interrupted, message.calls)]
@@ -334,12 +336,16 @@ class Transcript(StoredLog):
             copy._entries = {n: entry for n, entry in self._gapless().items() if n <= number}
             copy._state = state_after(copy._entries)
             copy._changed()
-            copy._note_read_only(copy._entries.values())
+            copy._note_refusal(copy._entries.values())
             return copy
 
     # Targets.
 
     def _after(self, entry: TranscriptEntry | int | str) -> int:
+        """Return the number of the entry to go back to; 0 is the empty transcript.
+
+        Raises :class:`TranscriptError` for an unknown number or id.
+        """
         number = entry.number if isinstance(entry, TranscriptEntry) else entry
         if isinstance(number, str):
             number = self._with_id(number).number
@@ -349,7 +355,7 @@ class Transcript(StoredLog):
         return number
 
     def _with_id(self, id: str) -> TranscriptTurn:
-        """Return the current turn whose message has an id."""
+        """Return the current turn whose message has an id; :class:`TranscriptError` without one."""
         turn = self._turn_of(id)
         if turn is None:
             ids = [message.id for message in self.messages if message.id]
@@ -358,6 +364,7 @@ class Transcript(StoredLog):
         return turn
 
     def _number_of(self, target: Target) -> int:
+        """Return the number of a turn; :class:`TranscriptError` if it is not certain."""
         if isinstance(target, str):
             return self._with_id(target).number
         if isinstance(target, Message):
@@ -375,6 +382,7 @@ class Transcript(StoredLog):
         return number
 
     def _target(self, target: Target) -> tuple[TranscriptTurn, Message]:
+        """Return a current turn and its message; :class:`TranscriptError` for anything else."""
         number = self._number_of(target)
         turn = self._state.get(number)
         if turn is None or turn.message is None:

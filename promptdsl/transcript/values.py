@@ -1,6 +1,7 @@
 """Functions that make messages of the values that can be appended to a transcript.
 
-The file begins with messages that a browser sent. Then comes ``new_message``, for all other values.
+The file begins with messages that a browser sent. Then come the functions of packages above this
+one, which read replies and written turns, and ``new_message``, for all other values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,43 +23,46 @@ from promptdsl.transcript.entries import LEVELS
 
 # Messages that a browser sent: only the listed roles, blocks and keys are accepted.
 
-_MEDIA = frozenset({"type", "source", "title"})
-BLOCKS = {
+_MEDIA_KEYS = frozenset({"type", "source", "title"})
+_BLOCK_KEYS = {
     "text": frozenset({"type", "text"}),
-    "image": _MEDIA,
-    "audio": _MEDIA,
-    "document": _MEDIA,
-    "video": _MEDIA,
+    "image": _MEDIA_KEYS,
+    "audio": _MEDIA_KEYS,
+    "document": _MEDIA_KEYS,
+    "video": _MEDIA_KEYS,
     "tool_use": frozenset({"type", "id", "name", "input"}),
     "tool_result": frozenset({"type", "tool_use_id", "content", "is_error"}),
 }
 """The keys that a client may write, by type of block."""
-SOURCES = {
+_SOURCE_KEYS = {
     "base64": frozenset({"type", "data", "media_type"}),
     "url": frozenset({"type", "url", "media_type"}),
 }
+"""The keys that a client may write, by type of an attachment's source."""
 _ADDRESSES = ("https://", "http://", "data:")
-CLIENT_ROLES = ("user", "assistant", "tool")
-FIX = "send user, assistant and tool turns with text, addresses, base64, calls and results"
+_CLIENT_ROLES = ("user", "assistant", "tool")
+_ADVICE = "send user, assistant and tool turns with text, addresses, base64, calls and results"
 
 
 def client_messages(data: object) -> list[Message]:
     """Return the messages that a client sent; :class:`DataError` for anything not accepted."""
     raw_messages = data["messages"] if is_mapping(data) and [*data] == ["messages"] else data
     if not is_list(raw_messages):
-        raise DataError(f"a list of messages is needed, not {type(raw_messages).__name__}", fix=FIX)
+        raise DataError(
+            f"a list of messages is needed, not {type(raw_messages).__name__}", fix=_ADVICE
+        )
     messages, ids = list[Message](), set[str | None]()
     for index, raw in enumerate(raw_messages):
         path = f"messages[{index}]"
         fields = _allowed(raw, frozenset({"role", "content", "id"}), path)
-        if fields.get("role") not in CLIENT_ROLES:
-            raise DataError(f"{path} has the role {str(fields.get('role'))[:60]!r}", fix=FIX)
+        if fields.get("role") not in _CLIENT_ROLES:
+            raise DataError(f"{path} has the role {str(fields.get('role'))[:60]!r}", fix=_ADVICE)
         content = fields.get("content")
         if not isinstance(content, str):
             _check_blocks(content, f"{path}.content")
         message = Message.from_dict(fields)
         if message.id in ids:
-            raise DataError(f"{path} has the id of another message", fix=FIX)
+            raise DataError(f"{path} has the id of another message", fix=_ADVICE)
         ids |= {message.id} - {None}
         messages.append(message)
     return messages
@@ -66,26 +70,27 @@ def client_messages(data: object) -> list[Message]:
 
 def _check_blocks(blocks: object, path: str, *, in_result: bool = False) -> None:
     if not is_list(blocks):
-        raise DataError(f"{path} is a text or a list of blocks", fix=FIX)
+        raise DataError(f"{path} is a text or a list of blocks", fix=_ADVICE)
     for index, block in enumerate(blocks):
         block_path = f"{path}[{index}]"
         kind: Any = block.get("type") if is_mapping(block) else None
-        keys = BLOCKS.get(kind) if isinstance(kind, str) else None
+        keys = _BLOCK_KEYS.get(kind) if isinstance(kind, str) else None
         if keys is None or (in_result and kind in ("tool_use", "tool_result")):
-            raise DataError(f"{block_path} has the type {str(kind)[:60]!r}", fix=FIX)
+            raise DataError(f"{block_path} has the type {str(kind)[:60]!r}", fix=_ADVICE)
         fields = _allowed(block, keys, block_path)
         if "source" in keys:
             source: Any = fields.get("source")
             source_type: Any = source.get("type") if is_mapping(source) else None
-            if not isinstance(source_type, str) or source_type not in SOURCES:
+            if not isinstance(source_type, str) or source_type not in _SOURCE_KEYS:
                 raise DataError(
-                    f"{block_path}.source has the type {str(source_type)[:60]!r}", fix=FIX
+                    f"{block_path}.source has the type {str(source_type)[:60]!r}",
+                    fix=_ADVICE,
                 )
-            _allowed(source, SOURCES[source_type], f"{block_path}.source")
+            _allowed(source, _SOURCE_KEYS[source_type], f"{block_path}.source")
             if source_type == "url" and not str(source.get("url")).startswith(_ADDRESSES):
-                raise DataError(f"{block_path}.source.url is not a web address", fix=FIX)
+                raise DataError(f"{block_path}.source.url is not a web address", fix=_ADVICE)
         elif kind == "tool_use" and not is_mapping(fields.get("input")):
-            raise DataError(f"{block_path}.input is an object", fix=FIX)
+            raise DataError(f"{block_path}.input is an object", fix=_ADVICE)
         elif kind == "tool_result" and not isinstance(fields.get("content", ""), str):
             _check_blocks(fields["content"], f"{block_path}.content", in_result=True)
 
@@ -93,17 +98,17 @@ def _check_blocks(blocks: object, path: str, *, in_result: bool = False) -> None
 def _allowed(data: object, keys: frozenset[str], path: str) -> dict[str, Any]:  # Any: JSON
     """Return the entries of a mapping; :class:`DataError` for a key that is not allowed."""
     if not is_mapping(data):
-        raise DataError(f"{path} must be an object, not {type(data).__name__}", fix=FIX)
+        raise DataError(f"{path} must be an object, not {type(data).__name__}", fix=_ADVICE)
     for key in data:
         if key not in keys:
-            raise DataError(f"{path} has the key {str(key)[:60]!r}", fix=FIX)
+            raise DataError(f"{path} has the key {str(key)[:60]!r}", fix=_ADVICE)
     return dict(data)
 
 
 # Values that can be appended, and the functions of packages above this one.
 #
 # To read a reply or a written turn needs providers and components, which are in packages above. So
-# ``rendering/transcripts.py`` passes the functions that do it to :func:`join`.
+# ``rendering/transcripts.py`` passes the functions that do it to :func:`connect`.
 
 Repair: TypeAlias = Literal["error", "fill", "prune"]
 
@@ -120,7 +125,7 @@ Repairer: TypeAlias = Callable[[list[Message], Repair], tuple[list[tuple[int, Me
 
 @attrs.define
 class Above:
-    """Functions of packages above this one, which :func:`join` sets."""
+    """Functions of packages above this one, which :func:`connect` sets."""
 
     read: Callable[[object, ProviderName | None], NewMessage]
     """Returns the message of a provider's reply, of a stream that was read, or of a written turn.
@@ -138,7 +143,7 @@ class Above:
 _ABOVE: list[Above] = []
 
 
-def join(above: Above) -> None:
+def connect(above: Above) -> None:
     """Set the functions of the packages above."""
     _ABOVE[:] = [above]
 
@@ -159,7 +164,9 @@ _NO_MESSAGES = frozenset({type(None), bool, int, float, bytes, list, tuple, set}
 def new_message(value: object, provider: ProviderName | None = None) -> NewMessage:
     """Return the message of a text, a message, its dictionary, a reply, or a written turn.
 
-    ``provider`` is the provider of a reply, if it is known.
+    ``provider`` is the provider of a reply, if it is known. Raises :class:`TranscriptError` for a
+    text without content, :class:`ContentError` for a value that is no message, :class:`DataError`
+    for wrong data, and :class:`TargetError` for an unknown provider.
     """
     if provider is not None:
         above().check_provider(provider)
@@ -194,7 +201,8 @@ def new_message(value: object, provider: ProviderName | None = None) -> NewMessa
 def with_text(message: Message, text: str) -> Message:
     """Return a message with a new text instead of its text; all other content stays.
 
-    In a tool's turn, the text of its result is replaced.
+    In a tool's turn, the text of its result is replaced. Raises :class:`TranscriptError` for an
+    empty text, and for a tool's turn with several results.
     """
     if not text.strip():
         raise TranscriptError("the new text is empty", fix="remove the turn, or write a text")
@@ -240,7 +248,11 @@ def checked(message: Message) -> Message:
 
 
 def _with_bytes(block: Block) -> Block:
-    """Return a block with the bytes of its file, because the file may change later."""
+    """Return a block with the bytes of its file, because the file may change later.
+
+    Raises :class:`DataError` for a path that comes from data, and :class:`MediaError` for a file
+    that cannot be read.
+    """
     if isinstance(block, ToolResultBlock):
         inner = tuple(map(_with_bytes, block.content))
         is_same = all(new is old for new, old in zip(inner, block.content, strict=True))

@@ -14,7 +14,7 @@ from tests.batch.folders import Folder, contents
 from tests.errors import lines_of, raised
 from tests.internals import batch_engine_module
 
-MOST = batch_engine_module.MOST_ROWS
+MOST = batch_engine_module.MAXIMUM_ROWS
 
 
 def ask(question: str) -> Timeline:

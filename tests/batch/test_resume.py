@@ -50,7 +50,7 @@ def work() -> RowRenderer:
 @pytest.fixture
 def small(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """Return a folder with a table of 12 rows; files have 3 requests, checkpoints 2 rows."""
-    monkeypatch.setattr(batch_writer_module, "EVERY", 2)
+    monkeypatch.setattr(batch_writer_module, "ROWS_BETWEEN_CHECKPOINTS", 2)
     openai = attrs.evolve(services()["openai"], requests=3)
     monkeypatch.setitem(services(), "openai", openai)
     folder.table(ROWS)

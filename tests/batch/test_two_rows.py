@@ -202,7 +202,7 @@ def test_a_schema_is_written_again_when_it_was_forgotten(
 ) -> None:
     """As many as may be are remembered, also when the batch was stopped and goes on."""
     most, titles, expected = case
-    monkeypatch.setattr(batch_writer_module, "MOST_SCHEMAS", most)
+    monkeypatch.setattr(batch_writer_module, "MAXIMUM_SCHEMAS", most)
     table = folder.table([{"question": title} for title in titles])
 
     def job() -> Job:

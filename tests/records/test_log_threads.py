@@ -180,7 +180,7 @@ def test_a_fork_waits_for_no_thread_for_ever(
 
     import concurrent.futures.thread  # noqa: F401 (its lock is held by a fork, too)
 
-    monkeypatch.setattr(stores_module, "PATIENCE", 0.3)
+    monkeypatch.setattr(stores_module, "FORK_TIMEOUT", 0.3)
     monkeypatch.setattr(log_module, "write_all", slow)
     second = threading.Thread(target=fork_meanwhile, daemon=True)
     first = threading.Thread(target=append, args=(log, "a"), daemon=True)

@@ -19,7 +19,7 @@ from promptdsl.tokens import Count, counter
 from tests.errors import lines_of, raised
 from tests.folding import failures, unequal
 from tests.hostile import HOSTILE
-from tests.internals import FORCED, TokenFactors, Tokens, encoder, facts_for, tokens_for
+from tests.internals import FORCED_CUT, TokenFactors, Tokens, encoder, facts_for, tokens_for
 from tests.tokens.texts import HOSTILE_RUNS, SCRIPTS, texts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,7 +116,7 @@ def test_a_long_text_is_counted_exactly(unit: str, tiktokens: Tiktokens) -> None
 @pytest.mark.slow
 def test_a_text_that_had_to_be_cut_is_no_longer_exact() -> None:
     """White space beyond what the pattern has room for is counted in pieces, and that is said."""
-    count = counter("gpt-4o").count(" " * (FORCED + 1))
+    count = counter("gpt-4o").count(" " * (FORCED_CUT + 1))
     assert Count(7033, "estimate (o200k_base, in pieces)") == count
 
 

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.internals import AT_ONCE, FORCED, SHIPPED, adds_up, first_cut, last_cut, pieces
+from tests.internals import (
+    FORCED_CUT,
+    MAXIMUM_AT_ONCE,
+    SHIPPED,
+    adds_up,
+    first_cut,
+    last_cut,
+    pieces,
+)
 from tests.internals import encoding_named as encoding
 from tests.tokens.texts import texts
 
@@ -95,7 +103,7 @@ def test_any_text_has_both_cuts_or_none(text: str) -> None:
     assert sorted(found) == list(found)
 
 
-@given(st.integers(0, 3 * AT_ONCE), st.sampled_from(["word ", "line\n", "a", "\n"]))
+@given(st.integers(0, 3 * MAXIMUM_AT_ONCE), st.sampled_from(["word ", "line\n", "a", "\n"]))
 def test_any_pieces_are_the_text(size: int, unit: str) -> None:
     """The pieces of a text, one behind the other, are the text."""
     text = (unit * size)[:size]
@@ -105,14 +113,14 @@ def test_any_pieces_are_the_text(size: int, unit: str) -> None:
 @pytest.mark.parametrize(
     ("text", "sizes", "certain"),
     [
-        ("a" * AT_ONCE, [AT_ONCE], [True]),
-        ("word " * (AT_ONCE // 5 + 1), [AT_ONCE - 1, 6], [True, True]),
-        ("a" * (AT_ONCE + 5), [AT_ONCE + 5], [True]),
-        ("a" * FORCED, [FORCED], [True]),
-        ("a" * (FORCED + 9), [FORCED, 9], [False, True]),
-        ("a" * FORCED + " b", [FORCED, 2], [True, True]),
-        ("a" * (FORCED - 1) + " b" * 9, [FORCED - 1, 18], [True, True]),
-        ("a" * (2 * FORCED + 1), [FORCED, FORCED, 1], [False, False, True]),
+        ("a" * MAXIMUM_AT_ONCE, [MAXIMUM_AT_ONCE], [True]),
+        ("word " * (MAXIMUM_AT_ONCE // 5 + 1), [MAXIMUM_AT_ONCE - 1, 6], [True, True]),
+        ("a" * (MAXIMUM_AT_ONCE + 5), [MAXIMUM_AT_ONCE + 5], [True]),
+        ("a" * FORCED_CUT, [FORCED_CUT], [True]),
+        ("a" * (FORCED_CUT + 9), [FORCED_CUT, 9], [False, True]),
+        ("a" * FORCED_CUT + " b", [FORCED_CUT, 2], [True, True]),
+        ("a" * (FORCED_CUT - 1) + " b" * 9, [FORCED_CUT - 1, 18], [True, True]),
+        ("a" * (2 * FORCED_CUT + 1), [FORCED_CUT, FORCED_CUT, 1], [False, False, True]),
     ],
 )
 def test_where_a_long_text_is_cut(text: str, sizes: list[int], certain: list[bool]) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from promptdsl import ModelFacts
 from tests.internals import (
-    ASSUMED,
+    ASSUMED_SIZE,
     AttachedMedia,
     ImageFormula,
     attachment_tokens,
@@ -58,7 +58,10 @@ def test_tiles_of_other_models(model: str, tokens: int) -> None:
 def test_a_picture_is_as_many_tokens_elsewhere(model: str, tokens: int) -> None:
     """A model that another service offers in OpenAI's form counts pictures as it does at home."""
     facts = facts_for(model, "openai_compatible")
-    assert (tokens, tokens) == (image_tokens(ASSUMED, of(model)), image_tokens(ASSUMED, facts))
+    assert (tokens, tokens) == (
+        image_tokens(ASSUMED_SIZE, of(model)),
+        image_tokens(ASSUMED_SIZE, facts),
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,7 +206,7 @@ def test_resolutions_of_gemini(detail: str | None, tokens: int) -> None:
 )
 def test_a_model_whose_formula_is_not_known(facts: ModelFacts, tokens: int) -> None:
     """The costliest formula of the provider is taken, or that of today's Claude."""
-    assert tokens == image_tokens(ASSUMED, facts)
+    assert tokens == image_tokens(ASSUMED_SIZE, facts)
 
 
 FORMULAS = ["tiles-512", "patches-32", "patches-28", "tiles-258", "resolution", None]

@@ -232,6 +232,20 @@ def test_changes_that_wait_are_lost_by_no_refresh() -> None:
     assert ["other"] == [message.text for message in mine]
 
 
+def test_another_writer_ended_with_the_same_entry() -> None:
+    """An equal entry after another one was not written by this transcript."""
+    store = MemoryStore()
+    mine, other = opened(store), opened(store)
+    for transcript, text in ((mine, "mine"), (other, "other")):
+        transcript.append(text)
+        transcript.note("the same")
+    asyncio.run(other.acommit())
+    conflict = raised(ConflictError, lambda: asyncio.run(mine.arefresh()))
+    assert ["message", "note"] == [entry.type for entry in conflict.entries]
+    assert other.entries == asyncio.run(mine.arefresh())
+    assert other.entries == mine.entries
+
+
 def test_the_end_of_a_block_commits() -> None:
     """Unless it raises: then what waits is dropped, and the error of the block stays."""
     store = MemoryStore()

@@ -16,7 +16,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, is_one_of, shown
 from promptdsl.foundation.frozen import EMPTY, is_mapping
-from promptdsl.foundation.json import LEVELS, JsonObject, JsonValue, too_deep, write_json
+from promptdsl.foundation.json import LEVELS, JsonObject, JsonValue, depth_error, write_json
 from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.field_checks import optional_string
 from promptdsl.messages.message import Message, message
@@ -116,7 +116,7 @@ def _steps(path: object) -> Steps:
         raise DataError(f"'json_path' must be a path such as '$.city', not {str(path)[:60]!r}")
     steps = _STEP.findall(path)
     if len(steps) > LEVELS:
-        raise too_deep("partial_args")
+        raise depth_error("partial_args")
     return tuple(int(index) if index else name or quoted for name, index, quoted in steps)
 
 

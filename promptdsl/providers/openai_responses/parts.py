@@ -20,7 +20,7 @@ from promptdsl.messages.field_checks import Cache, optional_string
 from promptdsl.messages.media_type import MediaSource, SourceKind, is_address
 from promptdsl.messages.pairing import OpenCalls, new_calls
 from promptdsl.messages.prompt import (
-    CHOICES,
+    FIXED_CHOICES,
     Prompt,
     RawSetting,
     StoredConversation,
@@ -383,7 +383,7 @@ def _read_tool(data: object) -> ToolDefinition:
 
 
 def _read_choice(choice: object) -> RawSetting | str | None:
-    if choice is None or (isinstance(choice, str) and choice in CHOICES):
+    if choice is None or (isinstance(choice, str) and choice in FIXED_CHOICES):
         return choice
     if isinstance(choice, str):
         return raw_choice(choice, ORIGIN, None, f"tool_choice {choice!r}")

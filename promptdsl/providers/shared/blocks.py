@@ -93,7 +93,7 @@ def json_copy(value: V) -> V:
     Raises :class:`DataError` for a value that JSON cannot express.
     """
     # The data of an author has at most 200 levels. A payload adds a few levels around it.
-    text = write_json(value, wrapped=10)
+    text = write_json(value, outer_levels=10)
     if "\\ud" in text:  # an escaped surrogate, or a text that looks like one
         text = utf8(json.dumps(value, ensure_ascii=False))
     return cast("V", json.loads(text))

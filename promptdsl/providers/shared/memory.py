@@ -18,7 +18,7 @@ from promptdsl.messages.prompt import Loss
 from promptdsl.providers.shared.request import Carrier, LocationNotes, Mark, Param, Request
 
 if TYPE_CHECKING:
-    from promptdsl.tokens.count import TextTokens
+    from promptdsl.tokens.count import TextCounter
     from promptdsl.tokens.payloads import Tally
 
 
@@ -113,7 +113,7 @@ class WriteCache:
     final_count: int
     losses: tuple[Loss, ...]
     marks: tuple[Mark, ...]
-    counted: "list[tuple[TextTokens, Tally]]"
+    counted: "list[tuple[TextCounter, Tally]]"
     """By counter, the tokens of the final payload messages, for the latest two counters."""
     before: "ref[WriteCache] | None" = None
     """The shorter cached write that this one continues."""

@@ -17,7 +17,7 @@ from promptdsl.foundation.json import ENCODER, JsonDict, JsonObject
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.field_checks import optional_string
 from promptdsl.messages.prompt import (
-    CHOICES,
+    FIXED_CHOICES,
     Loss,
     OutputSchema,
     Prompt,
@@ -249,13 +249,13 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
     choice = request.prompt.tool_choice
     if choice is None:
         return None, None
-    if choice not in CHOICES and choice not in request.offered_tools:
+    if choice not in FIXED_CHOICES and choice not in request.offered_tools:
         reason = "no tool of this name is sent"
     elif not request.offered_tools:
         reason = "no tool is sent to choose from"
     elif choice not in ("auto", "none") and not request.facts.forced_tools:
         reason = "this model cannot be forced to call a tool"
-    elif choice in CHOICES:
+    elif choice in FIXED_CHOICES:
         return choice, None
     else:
         return "tool", request.tool_names.get(choice, choice)
@@ -336,7 +336,7 @@ def named_choice(choice: object, origin: str, name: str, *, is_all: bool) -> Raw
 
     A prompt cannot choose a tool whose name is a word for a choice, such as ``auto``.
     """
-    if name in CHOICES:
+    if name in FIXED_CHOICES:
         return raw_choice(choice, origin, None, f"the choice of a tool called {name!r}")
     return name if is_all else raw_choice(choice, origin, name, "")
 

@@ -17,7 +17,7 @@ from promptdsl.messages import (
 )
 from promptdsl.messages.conversation_cache import ReadCache, recording_of
 from promptdsl.messages.details import LEADING, Role
-from promptdsl.messages.message import Message, location
+from promptdsl.messages.message import Message, set_turn
 from promptdsl.tree import masks
 from promptdsl.tree.masks import bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, implied, make
@@ -164,7 +164,7 @@ def _read_nodes(
             opaque = opaque or waits
         if fresh or message is not item:
             is_unchanged = False
-            location(message, node, index)
+            set_turn(message, node, index)
         if role in ("user", "assistant", "tool"):
             leading = False
             run.append(message)

@@ -13,7 +13,7 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires import of_all
 from promptdsl.foundation.unicode import equal_start
-from promptdsl.tokens.count import TextTokens
+from promptdsl.tokens.count import TextCounter
 from promptdsl.tokens.encodings import last_cut
 from promptdsl.tokens.payloads import (
     CONTENT_KEYS,
@@ -105,7 +105,7 @@ def _mapping(value: WireValue) -> Payload | None:
     return value if isinstance(value, Mapping) else None
 
 
-def beginning_tokens(payload: Payload, tokens: TextTokens, facts: ModelFacts) -> int:
+def beginning_tokens(payload: Payload, tokens: TextCounter, facts: ModelFacts) -> int:
     """Return the tokens of the beginning of a request, without the frame of the reply."""
     framed = 0 if "prompt" in payload else REPLY
     return entry_tokens(payload, tokens, facts).total - framed

@@ -86,7 +86,7 @@ def otel_content(report_input: ReportInput, tools: Sequence[ToolDefinition]) -> 
         "gen_ai.input.messages": [_message(message) for message in messages[count:]],
         "gen_ai.tool.definitions": [_tool(tool) for tool in tools],
     }
-    return {key: write_json(value, wrapped=6) for key, value in content.items() if value}
+    return {key: write_json(value, outer_levels=6) for key, value in content.items() if value}
 
 
 def _version(spans: Iterable[Span]) -> str:

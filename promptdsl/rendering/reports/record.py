@@ -21,13 +21,13 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, OptionError, counted, shown
 from promptdsl.foundation.files import atomic_writer, checked_path
 from promptdsl.foundation.frozen import is_list, is_mapping, json_leaf, plain
-from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
+from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, object_of_pairs
 from promptdsl.foundation.source import LibrarySection, Source, author, public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import CHOICES, Loss, OutputSchema, Prompt, ToolDefinition
+from promptdsl.messages.prompt import FIXED_CHOICES, Loss, OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.cards import BudgetUse, RequestView
 from promptdsl.rendering.reports.dropped_parts import located_dropped
 from promptdsl.rendering.reports.html_view import html_view
@@ -85,7 +85,7 @@ def _bare_settings(rows: JsonDict) -> JsonDict:
 
 
 def _choice(choice: str | None) -> str | None:
-    return choice if choice in CHOICES else None
+    return choice if choice in FIXED_CHOICES else None
 
 
 def _kind(what: str) -> str:
@@ -293,7 +293,7 @@ class PromptRecord:
         """
         try:
             name = checked_path(file, "record.json")
-            data = json.loads(Path(name).read_bytes().decode(), object_pairs_hook=unique)
+            data = json.loads(Path(name).read_bytes().decode(), object_pairs_hook=object_of_pairs)
         except (OSError, ValueError, RecursionError) as error:
             fix = "pass a file that PromptRecord.save() wrote"
             problem = f"cannot read {os.fspath(file)!r}: {error}"

@@ -34,7 +34,14 @@ from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_parts import Ledger, TokenPart, span_tokens
 from promptdsl.tokens import Count, Tokens
 from promptdsl.tokens.count import EXACT
-from promptdsl.tokens.payloads import OWN, REPLY, entry_tokens, has_media, label_of, message_tokens
+from promptdsl.tokens.payloads import (
+    REPLY,
+    TARGET_FORMAT,
+    entry_tokens,
+    has_media,
+    label_of,
+    message_tokens,
+)
 
 # Text, terminals and notebooks show the same rows: ``token_rows`` chooses them.
 
@@ -57,7 +64,7 @@ LEAST_SOURCE = 18
 """The columns of a terminal that are reserved for the source of a row, if it needs so many."""
 LITTLE = 8
 """So few tokens around a part are only its frame or title, not a text of their own."""
-ASSUMED = "size not known: the largest is assumed"
+ASSUMED_SIZE = "size not known: the largest is assumed"
 
 
 class TokenRow(NamedTuple):
@@ -183,7 +190,7 @@ class _Group:
         if len(names) > 3:
             names = [names[0], "…", names[-1]]
         if any(part.assumed for part in self.parts):
-            note = f"({ASSUMED})"
+            note = f"({ASSUMED_SIZE})"
         else:
             note = on_one_line(innermost.dropped or "")
         source = on_one_line(str(innermost.source or ""))
@@ -450,7 +457,7 @@ class TokenReport:
     @property
     def savings(self) -> str:
         """The tokens that the target's own text saves, in words; ``""`` if it saves nothing."""
-        return f"{OWN} saves {-self.frame:,} tokens" if self.frame < 0 else ""
+        return f"{TARGET_FORMAT} saves {-self.frame:,} tokens" if self.frame < 0 else ""
 
     @property
     def sections(self) -> Mapping[str, int]:
@@ -502,7 +509,7 @@ class TokenReport:
         ledger.add_tools(self.tools)
         ledger.add_messages()
         if self.frame > 0:
-            ledger.parts.append(TokenPart(0, OWN, "", self.frame))
+            ledger.parts.append(TokenPart(0, TARGET_FORMAT, "", self.frame))
         return ledger
 
     @cached_property
