@@ -31,7 +31,7 @@ from promptdsl.tree import masks
 from promptdsl.tree.masks import CLOSED, DEEP, OPAQUE, OPEN, SURFACE, UNWRITTEN
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label, nodes_in
 from promptdsl.tree.part_nodes import TextNode
-from promptdsl.tree.rewrite import unique_ids, with_bits
+from promptdsl.tree.rewrite import check_unique_ids, with_bits
 from promptdsl.tree.turn_nodes import (
     ConversationNode,
     FragmentNode,
@@ -330,7 +330,7 @@ def _checked_children(
     if mask & (component._forbids | UNWRITTEN | OPEN):
         for child in content:
             _check_child(component, child)
-    unique_ids(component, content)
+    check_unique_ids(component, content)
     return component._inspect(content, mask)
 
 

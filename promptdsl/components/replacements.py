@@ -19,7 +19,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.tree.masks import NAMED, OPAQUE, SECTION, bits
 from promptdsl.tree.node import Child, Node, child_nodes, implied, label, make
 from promptdsl.tree.part_nodes import SectionNode
-from promptdsl.tree.rewrite import copied, covering, rewrite, with_content
+from promptdsl.tree.rewrite import copied, deep_bits, rewrite, with_content
 from promptdsl.tree.turn_nodes import ComponentNode, FragmentNode
 
 # The replacements of components, sections and constants that are in force at one point.
@@ -181,7 +181,7 @@ def replaced(node: Node, replacement: Replacement) -> Node:
     if not isinstance(node, SectionNode):
         return note
     source = by if isinstance(by, SectionNode) else node
-    mask = bits(SECTION | NAMED, covering((note,))) | implied(source.options)
+    mask = bits(SECTION | NAMED, deep_bits((note,))) | implied(source.options)
     section = make(
         SectionNode, (note,), mask=mask, at=node, options=source.options, title=source.title
     )
