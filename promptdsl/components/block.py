@@ -154,7 +154,7 @@ class Container(Component):
     _forbids: ClassVar[int] = 0
     """The bits that no child may have in its mask."""
     _inspected_bits: ClassVar[int] = masks.NAMED
-    """The bits of children that ``_inspect`` has to check; children with ids are always checked."""
+    """The bits of children that ``_finished_content`` looks at. A child with an id has one."""
     _inherited_bits: ClassVar[int] = DEEP
     """The bits that its mask gets from its children. A fragment gets their surface bits, too."""
     _checked_bits: ClassVar[int] = 0
@@ -205,8 +205,10 @@ class Container(Component):
             end_traceback(problem)
             raise
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
-        """Check the children and return them; ``mask`` is all their bits.
+    def _finished_content(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+        """Check the children and return the content: the children, or what replaces them.
+
+        ``mask`` has the bits of all children.
 
         It is called if a child has a bit of ``_checked_bits``.
         """
@@ -331,7 +333,7 @@ def _checked_children(
         for child in content:
             _check_child(component, child)
     check_unique_ids(component, content)
-    return component._inspect(content, mask)
+    return component._finished_content(content, mask)
 
 
 def _check_child(component: Container, child: Child) -> None:

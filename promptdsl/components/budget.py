@@ -190,7 +190,7 @@ class Limit(Container, LimitNode):
             return f"a Limit holds text only: write the {label(node)} around it, or next to it"
         return turn_advice(node, f"a Limit holds text only: write the {label(node)} next to it")
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+    def _finished_content(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         node = first_not_cuttable(content)
         if node is not None:
             raise misplaced(node, self)

@@ -133,7 +133,7 @@ class History(Container, ConversationNode):
             self._mask & ~masks.UNWRITTEN | masks.OPAQUE
         )  # an empty block is an empty history
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+    def _finished_content(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         for child in content:
             is_turn = isinstance(child, TurnNode | RecordedNode) and not child._mask & masks.SYSTEM
             if isinstance(child, Node) and not is_turn:

@@ -19,7 +19,7 @@ from promptdsl.components.scope import Component, detached, open_block, wrote_de
 from promptdsl.components.sections import Note, Section
 from promptdsl.components.text import Checklist, Example, ExampleSide, Item, List, Quote
 from promptdsl.components.tool_calls import EventBlockComponent, ToolMessage, ToolResult
-from promptdsl.components.turns import TURNS, RequestComponent, Timeline, refuse_loose_media
+from promptdsl.components.turns import TURNS, RequestOnlyComponent, Timeline, refuse_loose_media
 from promptdsl.foundation.author_text import Trusted
 from promptdsl.foundation.errors import ContentError, PlacementError, ScopeError
 from promptdsl.foundation.escaping import is_number
@@ -47,7 +47,7 @@ from promptdsl.tree.turn_nodes import (
 _CONTAINERS: Mapping[type[Node], type[Container]] = {
     component._node: component
     for component in (
-        *(Timeline, ToolMessage, RequestComponent, Section, Note, ToolResult, Limit),
+        *(Timeline, ToolMessage, RequestOnlyComponent, Section, Note, ToolResult, Limit),
         *(List, Checklist, Item, Quote, Example, ExampleSide, EventBlockComponent),
     )
 }
