@@ -273,6 +273,7 @@ class ComponentFunction:
         block._code, block._offset = frame.f_code, frame.f_lasti
         arguments = (*args, *kwargs.values())
         try:
+            # Components among the arguments leave the open block: the function puts them in place.
             adopt(block, flattened(arguments))
         except PromptError:
             retract(arguments)
@@ -296,6 +297,7 @@ class ComponentFunction:
                 overrides = overrides.without(replacement)
         block.content, block.options, block._mask = (), DEFAULTS, OPAQUE | UNWRITTEN
         join_open_block(block)
+        # A generator function runs when its block is opened, any other function runs now.
         if inspect.isgeneratorfunction(function):
             block.running = _Running(function(*args, **kwargs), overrides)
             return block
@@ -309,6 +311,7 @@ class ComponentFunction:
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> str:
+        """Return the name by which a pickle finds the component in its module."""
         return self.__qualname__
 
     def __repr__(self) -> str:
@@ -317,6 +320,7 @@ class ComponentFunction:
 
 ComponentFunction.__name__ = "component"  # for errors: a component that was not called
 _MADE: WeakKeyDictionary[ComponentFunction, None] = WeakKeyDictionary()
+"""All components made of functions. A dictionary keeps the order in which they were made."""
 
 
 def components() -> list[ComponentFunction]:
@@ -358,9 +362,11 @@ def _take(block: CustomComponent, returned: object) -> None:
         block.content += gather(block, (returned,))
         return
     top = innermost()
+    # A part that the function did not write in a block, such as a constant of its module.
     if not returned._mask & PLACED and top is not None:
         put(finish(returned), top)
         return
+    # A part that the function wrote in the component is there already.
     if not any(returned is node for node, _ in walk(block)):
         block.content += gather(block, (returned,))
 
@@ -371,6 +377,7 @@ def _unfit_call(
     options: Mapping[str, object],
     error: TypeError,
 ) -> OptionError:
+    """Return the error for a call with arguments that the function does not take."""
     problem, fix = f"{block.name}(): {error}", f"it takes {block.name}{signature}"
     unknown = [option for option in options if option not in signature.parameters]
     suggestion = nearest(unknown[0], signature.parameters) if unknown else ""

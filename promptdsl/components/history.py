@@ -112,7 +112,7 @@ class History(Container, ConversationNode):
 
     __slots__ = ()
     _initial_mask = masks.RECORDED  # if no turn is written in it, the first pass for it is ``read``
-    _inspected_bits = masks.SURFACE | masks.DEEP
+    _inspected_bits = masks.SURFACE | masks.DEEP  # all children are checked
     _options_type = HistoryOptions
     _option_defaults = ConversationNode._defaults
 
@@ -206,7 +206,7 @@ def _begin_history(
     start(component, 4)
     try:
         for name in options:
-            if name == "origin" and provider_format != "messages":
+            if name == "origin" and provider_format != "messages":  # only the ``from_`` methods
                 continue
             if name in ("system", "system_instruction", "instructions"):
                 problem = f"{label(component)}() takes no {name!r}"
@@ -270,7 +270,7 @@ def _begin_history(
 
 
 def _checked_origin(component: History, origin: object, provider_format: str) -> str:
-    """Return the provider or server of a conversation.
+    """Return the provider format of a conversation, or the server where it was recorded.
 
     Raises :class:`TargetError` for an unknown name, :class:`OptionError` for another value.
     """
@@ -323,6 +323,7 @@ def _checked_pin(component: History, value: object) -> object:
 
 
 _IN_A_TURN = masks.TEXT | masks.MEDIA | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK
+"""The bits of nodes that belong in a turn."""
 
 
 def _list_of(value: object, call: str) -> str:
@@ -381,6 +382,7 @@ def _copied(component: History, value: object, provider_format: str) -> object:
 
 
 _PLAIN = {Message, dict}
+"""The usual types of messages. They need no further check here."""
 
 
 def _messages(
@@ -408,15 +410,18 @@ def _messages(
             fix=fix,
             at=(component.source, nodes[0].source),
         )
-    wrong = [n for n, item in enumerate(copies) if not isinstance(item, Message | Mapping)]
-    if provider_format == "messages" and wrong:
+    wrong_indexes = [
+        index for index, item in enumerate(copies) if not isinstance(item, Message | Mapping)
+    ]
+    if provider_format == "messages" and wrong_indexes:
         from promptdsl.foundation.remedies import is_reply, message_remedy
 
         if is_reply(messages):
             problem = f"a History takes a list of messages, not {named_type(messages)}"
             raise ContentError(problem, fix=_list_of(messages, "History"), at=(component.source,))
-        item = copies[wrong[0]]
-        problem = f"messages[{wrong[0]}] of this History is not a message: {named_type(item)}"
+        index = wrong_indexes[0]
+        item = copies[index]
+        problem = f"messages[{index}] of this History is not a message: {named_type(item)}"
         fix = message_remedy(item)
         raise ContentError(problem, fix=fix, at=(component.source,))
     return copies, read_cache

@@ -249,6 +249,10 @@ def _write_media(
 def _checked_data(
     cls: type[MediaComponent], read: Callable[..., MediaSource], data: object
 ) -> str | bytes:
+    """Return the data that ``read`` takes, as an exact ``str`` or ``bytes``.
+
+    Raises :class:`ContentError` for data of another type, and for an address instead of a path.
+    """
     if isinstance(data, str) and read is of_path and data.startswith(SCHEMES):
         problem = f"{data[:60]!r} is an address, not a path"
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
