@@ -68,6 +68,7 @@ from promptdsl.preview.frames import (
 BUDGET = 700
 """The budget of the prompt, in tokens: so small that a part is dropped."""
 MODELS = ("gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro")
+"""The targets of the payloads: one for each of the most used formats."""
 
 
 def warm_up() -> list[str]:
@@ -187,7 +188,6 @@ class Nursery:
         """Run the child in this process: in a new process group, with only its pipes open."""
         import resource  # only systems with fork() have it
 
-        code = 1
         try:
             os.setsid()
             end_with_parent(parent)
@@ -197,8 +197,8 @@ class Nursery:
                 os.dup2(descriptor, target)
             os.closerange(3, max(map(int, os.listdir("/proc/self/fd"))) + 1)
             run_child(self._load)
-        finally:
-            os._exit(code)
+        finally:  # after an error before run_child(), which ends the process itself
+            os._exit(1)
 
     def _end(self) -> None:
         """End the child, if there is one; report its exit code after everything that it sent."""
@@ -215,7 +215,7 @@ class Nursery:
 
 
 class _Child:
-    """A forked process and the pipes to it."""
+    """A forked process and the pipes to it; ``ended`` is called when the process has ended."""
 
     def __init__(
         self,

@@ -336,7 +336,7 @@ class Session:
     async def _wait_for_quiet(self) -> None:
         """Wait until no file was changed for ``QUIET_TIME``, at most ``MAX_BURST`` seconds."""
         end = time.monotonic() + MAX_BURST
-        while time.monotonic() < min(self._watched.last + QUIET_TIME, end):
+        while time.monotonic() < min(self._watched.last_change + QUIET_TIME, end):
             await asyncio.sleep(0.02)
 
     async def _first_answer(self) -> None:
