@@ -214,7 +214,9 @@ _SENTENCE_ENDS = frozenset(_STOPS + _CLOSINGS)
 _SENTENCE_END = re.compile(
     rf"\s[^\s./@\\]*(?:[^\W_]{{2}}|\d)[{re.escape(_CLOSINGS)}]*[{_STOPS}]+[{re.escape(_CLOSINGS)}]*\Z"
 )
-"""A word of two letters or a digit, without a dot, a slash or an at sign in it, and its stop."""
+"""The last word of a sentence, and its stop.
+
+The word ends in two letters or a digit. A name or an address has a dot, a slash or an at sign."""
 _MAX_SEARCHED = 80
 """The number of characters at the end of a text in which its last word is looked for."""
 

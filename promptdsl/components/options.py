@@ -106,7 +106,7 @@ def unknown_option(component: Component, name: str) -> OptionError:
     } | component._accepts
     fix = nearest(name, names)
     by_position = {parameter.name for parameter in parameters if parameter.kind in _BY_POSITION}
-    if not fix.startswith("did"):  # no name is similar: "did you mean ...?"
+    if not fix.startswith("did"):  # "did you mean ...?" is the advice for a similar name
         if _SYNONYMS.get(name) in names:
             fix = f"did you mean {_SYNONYMS[name]!r}?"
         elif name in by_position | {"content", "text"}:

@@ -97,9 +97,8 @@ class TurnComponent(Container, TurnNode):
     _options_type = TurnOptions
     _turn_role: ClassVar[Role] = "user"
     """The role of the turn: the author's word for it, also ``"event"`` and ``"tool"``."""
-    _forbids_at_once = (
-        ROOTED  # a turn in a turn is refused at its line, not at the end of the block
-    )
+    # A turn in a turn is refused at its line, and not at the end of the block.
+    _forbids_at_once = ROOTED
     _misplaced_advice: ClassVar[str] = ""
     """The advice for a node that may not be in this turn, but in another one."""
 

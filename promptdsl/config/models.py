@@ -280,7 +280,10 @@ One or two digits are not a version: they name another model."""
 
 
 def _short_name(model: str) -> str:
-    """Return the name of a model without the prefix of a gateway, or that of its base."""
+    """Return the name of a model without the prefix of a gateway.
+
+    For a fine-tuned model it is the name of its base.
+    """
     name = _PREFIX.sub("", model, count=1)
     tuned = _TUNED.fullmatch(name)
     return tuned[1] if tuned else name
@@ -526,7 +529,7 @@ def named_origin(origin: str | None, provider_format: str) -> str:
 
 # The registration of a user's server: :func:`register_provider`.
 
-_FORMATS_WITHOUT_PROVIDER = ("messages", "text")
+_PLAIN_FORMATS = ("messages", "text")
 """The names of formats without a provider, for the command line and for batches."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
@@ -556,11 +559,7 @@ def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Fac
     transformation, and for one that is a function.
     """
     try:
-        if (
-            not isinstance(name, str)
-            or name in _FORMATS_WITHOUT_PROVIDER
-            or not _NAME.fullmatch(name)
-        ):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(name, str) or name in _PLAIN_FORMATS or not _NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
             problem = f"{shown(name)} cannot be the name of a server"
             raise OptionError(problem, fix="write a letter, then letters, digits, _ and -")
         if not isinstance(adapter, str) or adapter not in tables()["providers"]:  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -34,7 +34,7 @@ def slow_problem(limit: float, timeout: float) -> JsonDict:
 
 
 def ended_problem(code: bytes, *, is_nursery: bool) -> JsonDict:
-    """Return the error for a child that ended, although this session wanted no other child.
+    """Return the error for a child that the session did not end.
 
     ``code`` is its exit code; the number of a signal is negative. With ``is_nursery`` the nursery
     died, and the child with it.
@@ -176,15 +176,16 @@ class PageState:
     """What the page shows now."""
 
     page: bytes = b""
-    """The last page without an error: JSON of the child, which is passed on without a change."""
+    """The last page of ``prompt``: JSON of the child, which is passed on without a change."""
     page_number: int = 0
     prompt: str = ""
     """The name of the prompt on ``page``. The last answer may be an error of another prompt."""
     header: JsonDict = attrs.field(factory=dict[str, Any])
     """The header of the last answer: a page or an error."""
     error: JsonDict | None = None
+    """The error that the page shows above the last page."""
     work: str = ""
-    """``"importing"`` or ``"rendering"``; an empty string if the page shows the newest state."""
+    """What the child does: ``"importing"``, ``"rendering"``, or nothing (an empty string)."""
     began: float = 0
     """When this work began, by ``time.monotonic``."""
     output: bytes = b""
@@ -210,13 +211,13 @@ class Session:
         self._changed = asyncio.Event()
         self._work_waits = asyncio.Event()
         self._is_saved = True
-        """Whether a save waits. At first the files are rendered as they are."""
+        """Whether a save waits. At first it is true, for the first render."""
         self._is_burst = False
         """Whether the save that waits came during a render."""
         self._watched = Watched(job.files, job.roots)
         self._reading: asyncio.Task[None] | None = None
         self._is_killed = False
-        """Whether this session ends the child to start another one: its end is not an error."""
+        """Whether this session ends the child itself, so that its end is not an error."""
         self._answer: asyncio.Future[JsonDict | None] | None = None
         self._answer_parts: dict[bytes, bytes] = {}
         self._snapshots: list[tuple[str, bytes]] = []
@@ -426,7 +427,7 @@ class Session:
     async def _read(self) -> None:
         """Read the frames of the child until it ends, and show how it ended.
 
-        The last page and its snapshot come before the answer that has their header.
+        The page and the snapshot of an answer come before its header.
         """
         while True:
             kind, content = await self._keeper.receive()

@@ -86,11 +86,11 @@ class _SectionName(str):
 _WORDS_FOR_CONTAINERS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     *((str, "a string"), ((list, tuple), "a list"), (Mapping, "a mapping")),
 )
-"""The words of an error for a value that does not have a name."""
+"""The words of an error for a value in which a name is missing, by the type of the value."""
 
 
 class _Undefined(StrictUndefined):
-    """An undefined name. Each use of it raises :class:`UndefinedName`."""
+    """An undefined name: each use raises :class:`UndefinedName`, but not ``is defined``."""
 
     __slots__ = ()
 

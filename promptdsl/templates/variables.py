@@ -106,7 +106,7 @@ def _plain_clock(kind: Any, value: Any) -> object:  # Any: ``datetime`` or ``tim
     return kind.fromisoformat(kind.isoformat(value))
 
 
-# The types of plain data, each with a function that makes a plain object of one of a subclass.
+# The types of plain data, each with a function that copies a value as exactly this type.
 # Any: each function takes the type that is written before it.
 _KINDS: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (str, str.__str__),

@@ -264,7 +264,7 @@ def repeated_id_error(id: str | None, first: Node, second: Node, component: Node
 def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
     """Return the children of a timeline, with different numbers if they have the same id.
 
-    The number makes the address of a turn unique: ``"page"`` is the first turn with this id,
+    The number makes the address of a turn unique: ``page`` is the first turn with this id,
     ``"page"#2`` the second one.
 
     A section of the system message and a turn in the prompt's code get the first numbers. Then come
@@ -277,11 +277,13 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
     ids = {options.id for options in all_options}
     if len(ids) == len(all_options) and all(options.number == 1 for options in all_options):
         return content
-    of_sections = {node.options.id: 1 for node in nodes if node._mask & masks.SECTION}
-    of_code = {
-        node.options.id: 1 + (node.options.id in of_sections) for node in nodes if _is_in_code(node)
+    section_numbers = {node.options.id: 1 for node in nodes if node._mask & masks.SECTION}
+    code_numbers = {
+        node.options.id: 1 + (node.options.id in section_numbers)
+        for node in nodes
+        if _is_in_code(node)
     }
-    numbers = _numbers(content, {**of_sections, **of_code}, of_code)
+    numbers = _numbers(content, {**section_numbers, **code_numbers}, code_numbers)
 
     # No turn is inside another one. So ``rewrite`` changes the turns in document order, and
     # ``_numbers`` yields their numbers in this order.
@@ -317,14 +319,14 @@ _Numbers: TypeAlias = MutableMapping[str | None, int]
 
 
 def _numbers(
-    content: Iterable[Child], highest: _Numbers, of_code: _Numbers, *, is_choice: bool = False
+    content: Iterable[Child], highest: _Numbers, code_numbers: _Numbers, *, is_choice: bool = False
 ) -> Iterator[int]:
     """Yield the number of each turn with an id, in document order.
 
-    ``highest`` has the highest number so far, and is updated. ``of_code`` has the number of each
-    turn in the prompt's code. With ``is_choice`` the content is an alternative of a ``FirstFit``.
-    Then another ``FirstFit`` in it is numbered like a fragment: so the function calls itself only
-    once, whatever the depth of the tree is.
+    ``highest`` has the highest number so far, and is updated. ``code_numbers`` has the number of
+    each turn in the prompt's code. With ``is_choice`` the content is an alternative of a
+    ``FirstFit``. Then another ``FirstFit`` in it is numbered like a fragment: so the function calls
+    itself only once, whatever the depth of the tree is.
     """
     node_stack = with_bits(content, masks.NAMED)[::-1]
     while node_stack:
@@ -336,14 +338,14 @@ def _numbers(
             # Each alternative begins with the numbers before the FirstFit.
             highest_in_each = [ChainMap[str | None, int]({}, highest) for _ in node.content]
             for alternative, highest_in_it in zip(node.content, highest_in_each, strict=True):
-                yield from _numbers((alternative,), highest_in_it, of_code, is_choice=True)
+                yield from _numbers((alternative,), highest_in_it, code_numbers, is_choice=True)
             for highest_in_it in highest_in_each:
                 for id, number in highest_in_it.maps[0].items():
                     highest[id] = max(number, highest.get(id, 0))
         elif isinstance(node, FragmentNode):
             node_stack += reversed(with_bits(node.content, masks.NAMED))
         elif _is_in_code(node):
-            yield of_code[id]
+            yield code_numbers[id]
         else:
             highest[id] = max(node.options.number, highest.get(id, 0) + 1)
             yield highest[id]
