@@ -249,10 +249,10 @@ def _begin_history(
         # A generator without a frame was already read to its end.
         items, read_cache = _messages(component, messages, provider_format)
     else:
-        way = "" if provider_format == "messages" else f".from_{provider_format}"
+        method = "" if provider_format == "messages" else f".from_{provider_format}"
         raise ContentError(
             f"a History takes a list of messages, not {kind_of(messages)}",
-            fix=_list_of(messages, f"History{way}"),
+            fix=_list_of(messages, f"History{method}"),
             at=(component.source,),
         )
     run = make(
@@ -350,14 +350,14 @@ def _list_of(value: object, call: str) -> str:
 
 def _advice_for_text(value: str | bytes, call: str) -> str:
     """Return the advice for a text or bytes: JSON, the path of a file, or the text of a message."""
-    text, code = value, "text"
+    text, variable = value, "text"
     if isinstance(text, bytes):
-        text, code = text.decode("utf-8", "replace"), "data"
+        text, variable = text.decode("utf-8", "replace"), "data"
     if text.lstrip().startswith(("[", "{")):
-        return f"read the JSON first: {call}(json.loads({code}))"
+        return f"read the JSON first: {call}(json.loads({variable}))"
     if "\n" not in text and text.lower().endswith((".json", ".jsonl")):
-        return _advice_for_path(code, f"Path({code})", call)
-    turn = "User(text)" if code == "text" else "User(data.decode())"
+        return _advice_for_path(variable, f"Path({variable})", call)
+    turn = "User(text)" if variable == "text" else "User(data.decode())"
     return f"a text is one turn: write {turn} in the Timeline, without a History"
 
 

@@ -45,13 +45,13 @@ def project_folder(folder: str) -> str:
 
     It is the nearest folder that has one of ``PROJECT_FILES``.
     """
-    above = folder
-    while not any(os.path.exists(os.path.join(above, name)) for name in PROJECT_FILES):
-        parent = os.path.dirname(above)
-        if parent == above:
+    candidate = folder
+    while not any(os.path.exists(os.path.join(candidate, name)) for name in PROJECT_FILES):
+        parent = os.path.dirname(candidate)
+        if parent == candidate:
             return folder
-        above = parent
-    return above
+        candidate = parent
+    return candidate
 
 
 def is_watched(path: str, roots: Sequence[str]) -> bool:

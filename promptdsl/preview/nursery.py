@@ -143,7 +143,7 @@ class Nursery:
     def __init__(self, load: LoadPrompts) -> None:
         self._load = load
         self._selector = selectors.DefaultSelector()
-        self._server = FrameBuffer()
+        self._server_frames = FrameBuffer()
         self._child: _Child | None = None
 
     def run(self) -> None:
@@ -163,7 +163,7 @@ class Nursery:
         content = os.read(0, CHUNK)
         if not content:
             raise EOFError
-        for kind, body in self._server.add(content):
+        for kind, body in self._server_frames.add(content):
             if kind in (KILL, START):
                 self._end()
             if kind == START:
@@ -173,6 +173,7 @@ class Nursery:
 
     def _fork(self) -> None:
         """Fork a child, and report the id of its process."""
+        # The child gets ``questions``, ``answers`` and ``printed``; the other ends stay here.
         pipes = [os.pipe(), os.pipe(), os.pipe()]
         (questions, asking), (answering, answers), (printing, printed) = pipes
         parent = os.getpid()
@@ -228,7 +229,7 @@ class _Child:
         self._pid, self._asking = pid, asking
         self._selector = selector
         self._unsent = bytearray()
-        self._answers, self._output = FrameBuffer(), PrintedText()
+        self._answer_frames, self._output = FrameBuffer(), PrintedText()
         self._handle = os.pidfd_open(pid)
         self._answering, self._printing = answering, printing
         for descriptor in (asking, answering, printing):
@@ -254,7 +255,7 @@ class _Child:
     def _read_answers(self) -> bool:
         """Pass frames of the child to the server; return whether there may be more."""
         content = self._content(self._answering)
-        for kind, body in self._answers.add(content):
+        for kind, body in self._answer_frames.add(content):
             if kind not in OF_CHILDREN:  # code of the user wrote to the pipe
                 self.kill()
                 return False
