@@ -103,7 +103,7 @@ class TurnComponent(Container, TurnNode):
     """The advice for a node that may not be in this turn, but in another one."""
 
     # For type checkers, each turn has its own __init__, with the types of its content. At run time
-    # all turns have this one, because a call of super().__init__ would make a turn 10 % slower.
+    # all turns inherit this one, because a call of super().__init__ would make a turn 10 % slower.
     def __init__(self, *content: "Content", **options: Unpack[TurnOptions]) -> None:
         self.role = self._turn_role
         self.kind = "written"
@@ -434,7 +434,7 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     >>> [message.role for message in render(prompt).messages]
     ['user', 'assistant']
     """
-    # Their classes are not called here, because ``begin`` notes the line that is two calls up.
+    # The class of the role is not called, because ``begin`` notes the line that is two calls up.
     argument: object = role
     if is_text(argument) and argument == "ephemeral":
         ephemeral = object.__new__(Ephemeral)
