@@ -338,7 +338,14 @@ from promptdsl.tree.part_nodes import EventBlockNode, JsonNode, SectionNode, Vol
 from promptdsl.tree.recorded import MAX_FINDINGS as MOST_FINDINGS
 from promptdsl.tree.recorded import answers_of, calls_of, first_of, remember
 from promptdsl.tree.recorded import cut as cut_run
-from promptdsl.tree.rewrite import covering, has_content, opaque, replace, rewrite, with_content
+from promptdsl.tree.rewrite import (
+    deep_bits,
+    has_content,
+    opaque_nodes,
+    replace,
+    rewrite,
+    with_content,
+)
 from promptdsl.tree.turn_nodes import (
     ComponentNode,
     ConversationNode,
@@ -535,11 +542,11 @@ __all__ = [
     "contents",
     "control_tokens",
     "controls",
-    "covering",
     "custom_module",
     "cut_run",
     "data_text",
     "dedent_parts",
+    "deep_bits",
     "deeper",
     "default_step",
     "described",
@@ -648,7 +655,7 @@ __all__ = [
     "of_url",
     "on_one_line",
     "one_line",
-    "opaque",
+    "opaque_nodes",
     "outline",
     "output_tokens",
     "packed_file",

@@ -7,13 +7,13 @@ from promptdsl import *
 from tests.internals import (
     MOST_FINDINGS,
     RecordedNode,
-    covering,
     cut_run,
+    deep_bits,
     first_of,
     has_content,
     make,
     note_caller,
-    opaque,
+    opaque_nodes,
     remember,
     rewrite,
     source_of,
@@ -106,7 +106,7 @@ def test_hollow_nodes_side_by_side() -> None:
         User(Fragment("f"), Section("t", Section("u", ""))),
     )
     expected = ["Fragment", "Note", "Note", *["Section"] * 3, "System", "Timeline", "User"]
-    assert expected == classes(opaque(tree))
+    assert expected == classes(opaque_nodes(tree))
 
 
 def test_nodes_that_are_rewritten() -> None:
@@ -154,7 +154,7 @@ def test_masks_of_two_children() -> None:
         has(with_content(both, (both.content[0], both.content[2]))._mask),
         has(marked._mask),
         has(with_content(marked, marked.content[1:])._mask),
-        has(covering(("x", both, "y", marked))),
+        has(deep_bits(("x", both, "y", marked))),
     ]
 
 

@@ -37,7 +37,7 @@ from promptdsl.tree.masks import CALL, OPAQUE, REQUEST, SECTION, SHIFT, SYSTEM, 
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.recorded import remember
-from promptdsl.tree.rewrite import clears_early, leaves_no_choice, opaque, rewrite
+from promptdsl.tree.rewrite import clears_early, leaves_no_choice, opaque_nodes, rewrite
 from promptdsl.tree.turn_nodes import (
     ConversationNode,
     LazyNode,
@@ -213,7 +213,7 @@ class _Limited:
     @classmethod
     def of(cls, tree: RootNode, measuring: Callable[[], Measure]) -> "_Limited":
         """Return a tree with its limits applied."""
-        if leaves_no_choice(opaque(tree)):
+        if leaves_no_choice(opaque_nodes(tree)):
             return cls(tree, tree)
         tree, cuts = limited(tree, measuring)
         complete = first_alternatives(tree)
@@ -293,7 +293,7 @@ def _may_fit(plan: Plan, limit: int) -> bool:
 
 
 def _has_reasoning(tree: RootNode, provider: str | None) -> bool:
-    return any(reasoning_run(node, provider) for node in opaque(tree))
+    return any(reasoning_run(node, provider) for node in opaque_nodes(tree))
 
 
 def _fit_bound(
@@ -320,7 +320,7 @@ def _fit_bound(
 
 def _cleared_histories(tree: RootNode) -> Iterator[ConversationNode]:
     """Yield each history whose results are cleared."""
-    for node in opaque(tree):
+    for node in opaque_nodes(tree):
         if isinstance(node, ConversationNode) and node.clear_results:
             yield node
 
@@ -429,7 +429,7 @@ def _no_room(
         f"the reserves are {in_tokens(free)}, the budget is {plan.budget:,}\n"
         f"the rest of the prompt needs {in_tokens(required)}\n{lines_of(rows, SHOWN_PARTS)}",
         fix=f"write smaller reserves, or a budget of {required + free:,}",
-        at=[node.source for node in opaque(tree) if isinstance(node, ReserveNode)],
+        at=[node.source for node in opaque_nodes(tree) if isinstance(node, ReserveNode)],
         required=required,
         largest=needed,
         budget={"limit": plan.budget, "reserve": free, "room": 0},
@@ -502,7 +502,7 @@ def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
     plan = Plan(without, measure, total, total)
     required = plan.need(0) - plan.droppable
     free_tokens = total - budget.reserve - reserved(without) - required
-    weights = sum(node.weight for node in opaque(tree) if isinstance(node, LazyNode))
+    weights = sum(node.weight for node in opaque_nodes(tree) if isinstance(node, LazyNode))
     return max(free_tokens, 0) / (weights + (1 if plan.droppable else 0))
 
 

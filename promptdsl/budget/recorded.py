@@ -38,7 +38,7 @@ from promptdsl.tree.rewrite import (
     clears_early,
     edits_results,
     is_compacted,
-    opaque,
+    opaque_nodes,
     replace,
     rewrite,
     with_content,
@@ -338,7 +338,7 @@ def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode,
     The results of histories are cut and cleared, too. The cuts include the cleared results, but not
     the cut results, which ``edits_in`` reports.
     """
-    nodes = opaque(root)
+    nodes = opaque_nodes(root)
     cuts: list[tuple[Node | None, Dropped]] = []
     if any(map(edits_results, nodes)):
         root, cuts = cleared_histories(capped_histories(root, measuring()), measuring())
@@ -364,7 +364,7 @@ def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
     """Return the reports of cuts whose text is still in a tree; a budget may have dropped it."""
     if not cuts:
         return ()
-    ids = {id(node) for node in opaque(root)}
+    ids = {id(node) for node in opaque_nodes(root)}
     return tuple(
         dropped for remaining, dropped in cuts if remaining is None or id(remaining) in ids
     )

@@ -17,7 +17,7 @@ from promptdsl.tree.masks import CALL, OPAQUE, RESULT, SHIFT
 from promptdsl.tree.node import Child, N, Node, walk
 from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
 from promptdsl.tree.recorded import answers_of, calls_of
-from promptdsl.tree.rewrite import has_content, opaque, rewrite, with_content
+from promptdsl.tree.rewrite import has_content, opaque_nodes, rewrite, with_content
 from promptdsl.tree.turn_nodes import (
     ConversationNode,
     FirstFitNode,
@@ -189,7 +189,7 @@ def sends_anything(alternative: Node) -> bool:
 
 def reserved(root: Node) -> int:
     """Return the sum of the tokens of all reserves in a tree."""
-    return sum(node.tokens for node in opaque(root) if isinstance(node, ReserveNode))
+    return sum(node.tokens for node in opaque_nodes(root) if isinstance(node, ReserveNode))
 
 
 # Units: the parts that a budget keeps or drops completely, and the actions that make room.

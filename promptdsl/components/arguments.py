@@ -2,7 +2,7 @@
 
 Begin with :func:`gather`, which makes the content; :func:`inline` makes the pieces of one text. A
 component that is an argument has joined the open block before its parent: :func:`adopt` removes it
-from there. The functions at the end make the errors.
+from there. The check of an unfinished argument and the errors come last.
 """
 
 import json
@@ -41,8 +41,11 @@ Inline: TypeAlias = "str | ValueNode | TrustedTextNode"
 """A piece of a text."""
 
 TEXT_BITS = bits(TEXT)
+"""The mask of a text."""
 ITEM_BITS = bits(TEXT | ITEM)
+"""The mask of an item of a list."""
 UNFINISHED_OR_TEXT = PLACED_OR_OPEN | UNWRITTEN | TEXT
+"""The bits of arguments that need work: they may have to leave the open block, or become text."""
 
 
 class Interpolation(Protocol):
@@ -65,38 +68,6 @@ class TString(Protocol):
     def interpolations(self) -> tuple[Any, ...]:  # Any: an `Interpolation`, read-only
         """The inserted values."""
         ...
-
-
-def nothing_written(component: Node) -> ContentError:
-    """Return the error for a component that has no content, and whose block was never opened."""
-    name, id = label(component), component.options.id
-    fix = f'give it content: {name}("...")'
-    if component._mask & UNWRITTEN:
-        fix = f"give it content, or open it: with {name}(...):"
-    if isinstance(component, ComponentNode):
-        fix = f"its function yields, so open it: with {name}(...):, or let it return its parts"
-    if id is not None and name in _BY_ID:
-        way, content = f'{name}("{id_for(id)}"', '"..."'
-        if id_for(id) != id:  # several words: the author meant the content
-            content = json.dumps(id[:60], ensure_ascii=False)
-        fix = f"its first argument is the id: write {way}, {content}), or open it: with {way}):"
-    what = f"this {name} was written with no content and no block"
-    return ContentError(what, fix=fix, at=(component.source,))
-
-
-_BY_ID = ("Grounding", "Section")
-"""The components with content whose first argument is the id."""
-
-
-def id_for(text: str) -> str:
-    """Return an id made from a text that was meant as content: its first word, in lower case.
-
-    A text of one word is returned unchanged.
-    """
-    if len(text.split()) < 2:
-        return text
-    word = re.search(r"[A-Za-z_][A-Za-z0-9_-]*", text)
-    return word[0].lower() if word else "facts"
 
 
 def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
@@ -239,10 +210,15 @@ def joined_text(
 
 _STOPS, _CLOSINGS = ".!?:\u2026", ")]\"'*_`\u201d\u2019\u00bb"
 _SENTENCE_ENDS = frozenset(_STOPS + _CLOSINGS)
+"""The last characters of a sentence: a stop, or a bracket or quotation mark after it."""
 _SENTENCE_END = re.compile(
     rf"\s[^\s./@\\]*(?:[^\W_]{{2}}|\d)[{re.escape(_CLOSINGS)}]*[{_STOPS}]+[{re.escape(_CLOSINGS)}]*\Z"
 )
-_LONGEST_WORD = 80
+"""The last word of a sentence, and its stop.
+
+The word ends in two letters or a digit. A name or an address has a dot, a slash or an at sign."""
+_MAX_SEARCHED = 80
+"""The number of characters at the end of a text in which its last word is looked for."""
 
 
 def sentences_touch(before: str, after: str) -> bool:
@@ -256,7 +232,7 @@ def sentences_touch(before: str, after: str) -> bool:
     is_sentence = after[-1:] in _SENTENCE_ENDS or len(after.split(None, 1)) > 1
     if not first.isalpha() or first.islower() or not is_sentence:
         return False
-    return _SENTENCE_END.search((" " + before)[-_LONGEST_WORD:]) is not None
+    return _SENTENCE_END.search((" " + before)[-_MAX_SEARCHED:]) is not None
 
 
 def inline(arg: object, component: Node) -> list[Inline]:
@@ -275,8 +251,8 @@ def inline(arg: object, component: Node) -> list[Inline]:
 
 def _is_t_string(value: object) -> TypeGuard[TString]:
     strings, inserted = getattr(value, "strings", None), getattr(value, "interpolations", None)
-    both = isinstance(strings, tuple) and isinstance(inserted, tuple)
-    return both and not isinstance(value, str)
+    has_both = isinstance(strings, tuple) and isinstance(inserted, tuple)
+    return has_both and not isinstance(value, str)
 
 
 def _t_string_pieces(t_string: TString, component: Node) -> list[Inline]:
@@ -289,10 +265,10 @@ def _t_string_pieces(t_string: TString, component: Node) -> list[Inline]:
             pieces.append(piece)
             continue
         value = piece.value
-        plain = not piece.conversion and not piece.format_spec
-        if plain and _is_t_string(value):
+        is_unchanged = not piece.conversion and not piece.format_spec
+        if is_unchanged and _is_t_string(value):
             piece_stack += _pieces_reversed(value)
-        elif plain and type(value) is Trusted:
+        elif is_unchanged and type(value) is Trusted:
             pieces += inline(value, component)
         else:
             pieces.append(_inserted_value(piece, component))
@@ -384,29 +360,29 @@ def adopt(component: Node, arguments: Iterable[object]) -> None:
     They joined the block when they were written, just before their parent, so they are its last
     children. Raises :class:`ScopeError` for a component that is somewhere else, or not finished.
     """
-    moving: dict[int, Node] = {}
+    to_move: dict[int, Node] = {}
     for arg in arguments:
         if isinstance(arg, Node):
             check_finished(arg, component)
             if arg._mask & PLACED and is_unused(arg):
-                moving[id(arg)] = arg
-    if not moving:
+                to_move[id(arg)] = arg
+    if not to_move:
         return
     top = innermost()
     siblings: list[Child] | tuple[Child, ...] = ()
     if top is not None and top.component is not None:
         check_owner(component, top)
         siblings = top.component.content
-    newest = {*map(id, siblings[-len(moving) :])}
-    if not isinstance(siblings, list) or newest != moving.keys():
-        arg = next(iter(moving.values()))
+    newest_ids = {*map(id, siblings[-len(to_move) :])}
+    if not isinstance(siblings, list) or newest_ids != to_move.keys():
+        arg = next(iter(to_move.values()))
         raise ScopeError(
             f"this {label(arg)} already belongs to the block in which it was written",
             fix="write it in the argument list itself, or build it under `with detached():`",
             at=(component.source, arg.source),
         )
-    del siblings[-len(moving) :]
-    for arg in moving.values():
+    del siblings[-len(to_move) :]
+    for arg in to_move.values():
         arg._mask &= ~PLACED
 
 
@@ -475,6 +451,41 @@ def check_finished(arg: Node, component: Node) -> None:
         )
     if arg._mask & HINTED == UNWRITTEN:
         raise nothing_written(arg)
+
+
+def nothing_written(component: Node) -> ContentError:
+    """Return the error for a component that has no content, and whose block was never opened."""
+    name, id = label(component), component.options.id
+    fix = f'give it content: {name}("...")'
+    if component._mask & UNWRITTEN:
+        fix = f"give it content, or open it: with {name}(...):"
+    if isinstance(component, ComponentNode):
+        fix = f"its function yields, so open it: with {name}(...):, or let it return its parts"
+    if id is not None and name in _BY_ID:
+        call_start, content = f'{name}("{id_for(id)}"', '"..."'
+        if id_for(id) != id:  # several words: the author meant the content
+            content = json.dumps(id[:60], ensure_ascii=False)
+        fix = (
+            f"its first argument is the id: write {call_start}, {content}), "
+            f"or open it: with {call_start}):"
+        )
+    what = f"this {name} was written with no content and no block"
+    return ContentError(what, fix=fix, at=(component.source,))
+
+
+_BY_ID = ("Grounding", "Section")
+"""The components with content whose first argument is the id."""
+
+
+def id_for(text: str) -> str:
+    """Return an id made from a text that was meant as content: its first word, in lower case.
+
+    A text of one word is returned unchanged.
+    """
+    if len(text.split()) < 2:
+        return text
+    word = re.search(r"[A-Za-z_][A-Za-z0-9_-]*", text)
+    return word[0].lower() if word else "facts"
 
 
 def refused(arg: object, component: Node) -> PromptError:

@@ -31,7 +31,7 @@ from promptdsl.tree import masks
 from promptdsl.tree.masks import CLOSED, DEEP, OPAQUE, OPEN, SURFACE, UNWRITTEN
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label, nodes_in
 from promptdsl.tree.part_nodes import TextNode
-from promptdsl.tree.rewrite import unique_ids, with_bits
+from promptdsl.tree.rewrite import check_unique_ids, with_bits
 from promptdsl.tree.turn_nodes import (
     ConversationNode,
     FragmentNode,
@@ -144,7 +144,9 @@ TEXT_FORBIDS = PART_FORBIDS | masks.SECTION | masks.MEDIA | masks.MEDIA << masks
 """The bits of nodes that may never be inside a part that is one text, such as a list."""
 
 UNFINISHED = OPEN | UNWRITTEN
+"""The bits of a component that may not be used: its block is open, or it has no content."""
 FINISHED = ~UNFINISHED
+"""All other bits."""
 
 
 class Container(Component):
@@ -154,7 +156,7 @@ class Container(Component):
     _forbids: ClassVar[int] = 0
     """The bits that no child may have in its mask."""
     _inspected_bits: ClassVar[int] = masks.NAMED
-    """The bits of children that ``_inspect`` has to check; children with ids are always checked."""
+    """The bits of children for which ``_finished_content`` is called; ids are always compared."""
     _inherited_bits: ClassVar[int] = DEEP
     """The bits that its mask gets from its children. A fragment gets their surface bits, too."""
     _checked_bits: ClassVar[int] = 0
@@ -194,8 +196,9 @@ class Container(Component):
         set_innermost(top.enclosing)
         own_bits = self._mask & FINISHED | CLOSED
         if not self.content:
-            # OPAQUE without UNWRITTEN: it had arguments, but all were skipped, such as None.
             own_bits |= OPAQUE
+            # With OPAQUE alone it had arguments, but all were skipped, such as None. Otherwise
+            # nothing was written in it: UNWRITTEN and CLOSED are the bits for a hint.
             if self._mask & (OPAQUE | UNWRITTEN) != OPAQUE:
                 own_bits |= UNWRITTEN
         try:
@@ -205,8 +208,10 @@ class Container(Component):
             end_traceback(problem)
             raise
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
-        """Check the children and return them; ``mask`` is all their bits.
+    def _finished_content(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+        """Check the children and return the content: the children, or what replaces them.
+
+        ``mask`` has the bits of all children.
 
         It is called if a child has a bit of ``_checked_bits``.
         """
@@ -325,13 +330,14 @@ def _checked_children(
 ) -> tuple[Child, ...]:
     """Check the children and return them.
 
-    Raises an error for a child that is not finished or may not be there, and for a repeated id.
+    Raises the errors of ``check_finished``, and :class:`PlacementError` for a child that may not be
+    there, and for a repeated id.
     """
     if mask & (component._forbids | UNWRITTEN | OPEN):
         for child in content:
             _check_child(component, child)
-    unique_ids(component, content)
-    return component._inspect(content, mask)
+    check_unique_ids(component, content)
+    return component._finished_content(content, mask)
 
 
 def _check_child(component: Container, child: Child) -> None:
@@ -350,11 +356,11 @@ def _check_child(component: Container, child: Child) -> None:
 
 def forbidden_node(node: Node, forbidden: int) -> Node:
     """Return the node that has one of the forbidden bits: the node itself, or a node inside it."""
-    opaque = LimitNode | ConversationNode
+    with_own_bits = LimitNode | ConversationNode
     while True:
         # The surface bits of a fragment are those of its children. Limits and histories are
         # fragments, too, but have surface bits that are not from a child.
-        is_transparent = isinstance(node, FragmentNode) and not isinstance(node, opaque)
+        is_transparent = isinstance(node, FragmentNode) and not isinstance(node, with_own_bits)
         bits = forbidden
         if not is_transparent:
             if node._mask & SURFACE & forbidden:
@@ -401,5 +407,5 @@ _TURN_ADVICE = (
 
 
 def part_advice(node: Node, otherwise: str) -> str:
-    """Return where to write a node that may not be in a part of a turn."""
+    """Return where to write a node that may not be in a part; ``otherwise`` is the usual advice."""
     return NEXT_TO_TURNS if isinstance(node, ToolNode | OutputNode) else otherwise

@@ -42,7 +42,7 @@ from promptdsl.tree.part_nodes import (
     ToolUseNode,
     data_node,
 )
-from promptdsl.tree.rewrite import covering
+from promptdsl.tree.rewrite import deep_bits
 
 # The advice for an author who passed a part of a provider's request as content of a component.
 #
@@ -200,7 +200,7 @@ def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:
     return make(
         ToolResultNode,
         content,
-        mask=bits(RESULT, covering(content)) | implied(options),
+        mask=bits(RESULT, deep_bits(content)) | implied(options),
         at=at,
         options=options,
         tool_use_id=block.tool_use_id,

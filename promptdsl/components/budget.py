@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from promptdsl.components.block import Content, TextContent
 
 TTLS = ("5m", "1h")
+"""The lifetimes of a cache mark."""
 ENDS = ("head", "tail", "ends")
+"""The parts of a text that a limit can keep."""
 
 
 class Group(Container, GroupNode):
@@ -172,7 +174,7 @@ class Limit(Container, LimitNode):
 
     def _check_fields(self) -> None:
         first: object = self.most
-        if isinstance(first, str | Node):
+        if isinstance(first, str | Node):  # the author left the number out
             name = named_label(first) if isinstance(first, Node) else "its text"
             problem = f"a Limit takes its number of {self.unit} first, not {name}"
             fix = "Limit(500, ...)" if self.unit == "tokens" else "Limit.characters(1_000, ...)"
@@ -190,7 +192,7 @@ class Limit(Container, LimitNode):
             return f"a Limit holds text only: write the {label(node)} around it, or next to it"
         return turn_advice(node, f"a Limit holds text only: write the {label(node)} next to it")
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+    def _finished_content(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         node = first_not_cuttable(content)
         if node is not None:
             raise misplaced(node, self)
@@ -198,6 +200,7 @@ class Limit(Container, LimitNode):
 
 
 _NOT_CUTTABLE = (GroupNode, FirstFitNode, ReserveNode, NoteNode)
+"""The nodes that a limit may not contain."""
 
 
 def first_not_cuttable(content: tuple[Child, ...]) -> Node | None:

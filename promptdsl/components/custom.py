@@ -266,49 +266,52 @@ class ComponentFunction:
         arguments that the function does not take.
         """
         frame = getframe(2)
-        block = object.__new__(CustomComponent)
-        block.name, block.by, block.running, block.section = self.name, None, None, None
+        node = object.__new__(CustomComponent)
+        node.name, node.by, node.running, node.section = self.name, None, None, None
         if self.section is not None:
-            frame, block.section = author_frame(frame), self.section()
-        block._code, block._offset = frame.f_code, frame.f_lasti
+            frame, node.section = author_frame(frame), self.section()
+        node._code, node._offset = frame.f_code, frame.f_lasti
         arguments = (*args, *kwargs.values())
         try:
-            adopt(block, flattened(arguments))
+            # Components among the arguments leave the open block: the function puts them in place.
+            adopt(node, flattened(arguments))
         except PromptError:
             retract(arguments)
             raise
         try:
             self.signature.bind(*args, **kwargs)
         except PromptError as error:
-            raise error.located(block.source) from None
+            raise error.located(node.source) from None
         except TypeError as error:
-            raise _unfit_call(block, self.signature, kwargs, error) from None
+            raise _unfit_call(node, self.signature, kwargs, error) from None
         function: Function = self.function
         overrides = OVERRIDES.get()
         if overrides is not None:
             keys = (self, *self.names)
             replacement = overrides.of_component(keys, has_children=self.takes_children)
             if replacement is not None:
-                function, block.by, block.section = stand_in(replacement)
+                function, node.by, node.section = stand_in(replacement)
                 if problem := difference(self.function, function, (args, kwargs)):
-                    wrong, at = (function, problem), (block.source, replacement.line)
+                    wrong, at = (function, problem), (node.source, replacement.line)
                     raise unfit(self.name, self.function, wrong, at)
                 overrides = overrides.without(replacement)
-        block.content, block.options, block._mask = (), DEFAULTS, OPAQUE | UNWRITTEN
-        join_open_block(block)
+        node.content, node.options, node._mask = (), DEFAULTS, OPAQUE | UNWRITTEN
+        join_open_block(node)
+        # A generator function runs when its block is opened, any other function runs now.
         if inspect.isgeneratorfunction(function):
-            block.running = _Running(function(*args, **kwargs), overrides)
-            return block
-        enter(block)
-        with _failing(block), replacing(overrides):
-            _take(block, function(*args, **kwargs))
-        Container.__exit__(block, None, None, None)
-        return block
+            node.running = _Running(function(*args, **kwargs), overrides)
+            return node
+        enter(node)
+        with _failing(node), replacing(overrides):
+            _take(node, function(*args, **kwargs))
+        Container.__exit__(node, None, None, None)
+        return node
 
     def __get__(self, instance: object, owner: object = None) -> Callable[..., CustomComponent]:
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> str:
+        """Return the name by which a pickle finds the component in its module."""
         return self.__qualname__
 
     def __repr__(self) -> str:
@@ -317,6 +320,7 @@ class ComponentFunction:
 
 ComponentFunction.__name__ = "component"  # for errors: a component that was not called
 _MADE: WeakKeyDictionary[ComponentFunction, None] = WeakKeyDictionary()
+"""All components made of functions. A dictionary keeps the order in which they were made."""
 
 
 def components() -> list[ComponentFunction]:
@@ -343,37 +347,43 @@ def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySe
     return original_of(by), getattr(by, "__name__", None), None
 
 
-def _take(block: CustomComponent, returned: object) -> None:
+def _take(node: CustomComponent, returned: object) -> None:
     """Put what a function returned into its component, unless the function wrote it there.
 
     Raises :class:`ContentError` for a list, and for a value that cannot be content.
     """
     if returned is not None:
-        block._mask &= ~UNWRITTEN
+        node._mask &= ~UNWRITTEN
     kind = kind_of(returned)
     if isinstance(returned, list | tuple):
-        problem = f"{block.name} returned a {kind}"
-        raise ContentError(problem, fix="return Fragment(*parts)", at=(block.source,))
+        problem = f"{node.name} returned a {kind}"
+        raise ContentError(problem, fix="return Fragment(*parts)", at=(node.source,))
     if not isinstance(returned, Node):
-        block.content += gather(block, (returned,))
+        node.content += gather(node, (returned,))
         return
     top = innermost()
+    # A part that the function did not write in a block, such as a constant of its module.
     if not returned._mask & PLACED and top is not None:
         put(finish(returned), top)
         return
-    if not any(returned is node for node, _ in walk(block)):
-        block.content += gather(block, (returned,))
+    # A part that the function wrote in the component is there already.
+    if not any(returned is inner for inner, _ in walk(node)):
+        node.content += gather(node, (returned,))
 
 
 def _unfit_call(
-    block: CustomComponent,
+    node: CustomComponent,
     signature: inspect.Signature,
     options: Mapping[str, object],
     error: TypeError,
 ) -> OptionError:
-    problem, fix = f"{block.name}(): {error}", f"it takes {block.name}{signature}"
+    """Return the error for a call with arguments that the function does not take."""
+    problem, fix = (
+        f"{node.name}(): {error}",
+        f"it takes {node.name}{signature}",
+    )
     unknown = [option for option in options if option not in signature.parameters]
     suggestion = nearest(unknown[0], signature.parameters) if unknown else ""
     if suggestion.startswith("did"):
-        problem, fix = f"{block.name}() takes no {unknown[0]!r}", f"{suggestion} {fix}"
-    return OptionError(problem, fix=fix, at=(block.source,))
+        problem, fix = f"{node.name}() takes no {unknown[0]!r}", f"{suggestion} {fix}"
+    return OptionError(problem, fix=fix, at=(node.source,))

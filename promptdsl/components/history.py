@@ -112,7 +112,7 @@ class History(Container, ConversationNode):
 
     __slots__ = ()
     _initial_mask = masks.RECORDED  # if no turn is written in it, the first pass for it is ``read``
-    _inspected_bits = masks.SURFACE | masks.DEEP
+    _inspected_bits = masks.SURFACE | masks.DEEP  # all children are checked
     _options_type = HistoryOptions
     _option_defaults = ConversationNode._defaults
 
@@ -133,7 +133,7 @@ class History(Container, ConversationNode):
             self._mask & ~masks.UNWRITTEN | masks.OPAQUE
         )  # an empty block is an empty history
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+    def _finished_content(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         for child in content:
             is_turn = isinstance(child, TurnNode | RecordedNode) and not child._mask & masks.SYSTEM
             if isinstance(child, Node) and not is_turn:
@@ -206,7 +206,7 @@ def _begin_history(
     start(component, 4)
     try:
         for name in options:
-            if name == "origin" and provider_format != "messages":
+            if name == "origin" and provider_format != "messages":  # only the ``from_`` methods
                 continue
             if name in ("system", "system_instruction", "instructions"):
                 problem = f"{label(component)}() takes no {name!r}"
@@ -249,10 +249,10 @@ def _begin_history(
         # A generator without a frame was already read to its end.
         items, read_cache = _messages(component, messages, provider_format)
     else:
-        way = "" if provider_format == "messages" else f".from_{provider_format}"
+        method = "" if provider_format == "messages" else f".from_{provider_format}"
         raise ContentError(
             f"a History takes a list of messages, not {kind_of(messages)}",
-            fix=_list_of(messages, f"History{way}"),
+            fix=_list_of(messages, f"History{method}"),
             at=(component.source,),
         )
     run = make(
@@ -270,7 +270,7 @@ def _begin_history(
 
 
 def _checked_origin(component: History, origin: object, provider_format: str) -> str:
-    """Return the provider or server of a conversation.
+    """Return the provider format of a conversation, or the server where it was recorded.
 
     Raises :class:`TargetError` for an unknown name, :class:`OptionError` for another value.
     """
@@ -323,6 +323,7 @@ def _checked_pin(component: History, value: object) -> object:
 
 
 _IN_A_TURN = masks.TEXT | masks.MEDIA | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK
+"""The bits of nodes that belong in a turn."""
 
 
 def _list_of(value: object, call: str) -> str:
@@ -349,14 +350,14 @@ def _list_of(value: object, call: str) -> str:
 
 def _advice_for_text(value: str | bytes, call: str) -> str:
     """Return the advice for a text or bytes: JSON, the path of a file, or the text of a message."""
-    text, code = value, "text"
+    text, variable = value, "text"
     if isinstance(text, bytes):
-        text, code = text.decode("utf-8", "replace"), "data"
+        text, variable = text.decode("utf-8", "replace"), "data"
     if text.lstrip().startswith(("[", "{")):
-        return f"read the JSON first: {call}(json.loads({code}))"
+        return f"read the JSON first: {call}(json.loads({variable}))"
     if "\n" not in text and text.lower().endswith((".json", ".jsonl")):
-        return _advice_for_path(code, f"Path({code})", call)
-    turn = "User(text)" if code == "text" else "User(data.decode())"
+        return _advice_for_path(variable, f"Path({variable})", call)
+    turn = "User(text)" if variable == "text" else "User(data.decode())"
     return f"a text is one turn: write {turn} in the Timeline, without a History"
 
 
@@ -381,6 +382,7 @@ def _copied(component: History, value: object, provider_format: str) -> object:
 
 
 _PLAIN = {Message, dict}
+"""The usual types of messages. They need no further check here."""
 
 
 def _messages(
@@ -408,15 +410,18 @@ def _messages(
             fix=fix,
             at=(component.source, nodes[0].source),
         )
-    wrong = [n for n, item in enumerate(copies) if not isinstance(item, Message | Mapping)]
-    if provider_format == "messages" and wrong:
+    wrong_indexes = [
+        index for index, item in enumerate(copies) if not isinstance(item, Message | Mapping)
+    ]
+    if provider_format == "messages" and wrong_indexes:
         from promptdsl.foundation.remedies import is_reply, message_remedy
 
         if is_reply(messages):
             problem = f"a History takes a list of messages, not {named_type(messages)}"
             raise ContentError(problem, fix=_list_of(messages, "History"), at=(component.source,))
-        item = copies[wrong[0]]
-        problem = f"messages[{wrong[0]}] of this History is not a message: {named_type(item)}"
+        index = wrong_indexes[0]
+        item = copies[index]
+        problem = f"messages[{index}] of this History is not a message: {named_type(item)}"
         fix = message_remedy(item)
         raise ContentError(problem, fix=fix, at=(component.source,))
     return copies, read_cache

@@ -1,6 +1,6 @@
 """The component :class:`Lazy`: a part that a function returns when the prompt is rendered.
 
-Before it are the checks of parts that come later than the code around them was written.
+First come the checks of a part that is put into a finished prompt, such as the result of a lazy.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -19,7 +19,7 @@ from promptdsl.components.scope import Component, detached, open_block, wrote_de
 from promptdsl.components.sections import Note, Section
 from promptdsl.components.text import Checklist, Example, ExampleSide, Item, List, Quote
 from promptdsl.components.tool_calls import EventBlockComponent, ToolMessage, ToolResult
-from promptdsl.components.turns import TURNS, RequestComponent, Timeline, refuse_loose_media
+from promptdsl.components.turns import TURNS, RequestOnlyComponent, Timeline, refuse_loose_media
 from promptdsl.foundation.author_text import Trusted
 from promptdsl.foundation.errors import ContentError, PlacementError, ScopeError
 from promptdsl.foundation.escaping import is_number
@@ -40,17 +40,19 @@ from promptdsl.tree.turn_nodes import (
     TurnNode,
 )
 
-# The checks of nodes that come later: the result of a ``Lazy``, and the replacement of an override.
+# The checks of a node that is put into a finished prompt.
 #
-# The rules are those of the component around the node.
+# It is the result of a ``Lazy``, or what replaces a part. The rules are those of the component
+# around it.
 
 _CONTAINERS: Mapping[type[Node], type[Container]] = {
     component._node: component
     for component in (
-        *(Timeline, ToolMessage, RequestComponent, Section, Note, ToolResult, Limit),
+        *(Timeline, ToolMessage, RequestOnlyComponent, Section, Note, ToolResult, Limit),
         *(List, Checklist, Item, Quote, Example, ExampleSide, EventBlockComponent),
     )
 }
+"""The component whose rules apply in a node, by the class of the node."""
 
 
 def check_placement(node: Node, containers: Sequence[Node], lazy: LazyNode) -> Node:

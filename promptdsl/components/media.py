@@ -220,10 +220,10 @@ def _write_media(
     component = object.__new__(cls)
     start(component, 4)
     if extra:
-        way = f"{cls.__name__}.from_{read.__name__.removeprefix('of_')}"
+        method = f"{cls.__name__}.from_{read.__name__.removeprefix('of_')}"
         raise OptionError(
-            f"{way}() takes no further argument by position",
-            fix=f"name it: {way}(..., title=...)",
+            f"{method}() takes no further argument by position",
+            fix=f"name it: {method}(..., title=...)",
             at=(component.source,),
         )
     texts: dict[str, Any] = {}  # Any: strings, for parameters of any type
@@ -249,6 +249,10 @@ def _write_media(
 def _checked_data(
     cls: type[MediaComponent], read: Callable[..., MediaSource], data: object
 ) -> str | bytes:
+    """Return the data that ``read`` takes, as an exact ``str`` or ``bytes``.
+
+    Raises :class:`ContentError` for data of another type, and for an address instead of a path.
+    """
     if isinstance(data, str) and read is of_path and data.startswith(SCHEMES):
         problem = f"{data[:60]!r} is an address, not a path"
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
@@ -258,8 +262,8 @@ def _checked_data(
         return bytes(data)
     problem = f"{with_article(cls.__name__)} is made of {_DATA[read]}, not {kind_of(data)}"
     if data is LEFT_OUT:
-        way = f"from_{read.__name__.removeprefix('of_')}"
-        raise ContentError(problem, fix=f"write {cls.__name__}.{way}(..., title=...)")
+        method = f"from_{read.__name__.removeprefix('of_')}"
+        raise ContentError(problem, fix=f"write {cls.__name__}.{method}(..., title=...)")
     raise ContentError(problem, fix=_methods(cls.__name__))
 
 

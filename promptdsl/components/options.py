@@ -27,13 +27,14 @@ Audience: TypeAlias = Literal["all", "model", "people"]
 BODY_ENCODINGS: tuple[BodyEncoding, ...] = get_args(BodyEncoding)
 AUDIENCES: tuple[Audience, ...] = get_args(Audience)
 NOT_SPOKEN = ~SPOKEN
-LONGEST_ID = 60
+"""All bits but ``SPOKEN``, the bit of a turn without options."""
+MAX_PROPOSED_ID = 60
 """The maximum number of characters of a text that an error uses to propose an id."""
-MOST_WORDS = 4
+MAX_TITLE_WORDS = 4
 """The maximum number of words of a title: a longer text was probably meant as content."""
-LARGEST: int = 10**int_info.str_digits_check_threshold
+MAX_WHOLE_NUMBER: int = 10**int_info.str_digits_check_threshold
 """The largest whole number of an option, because Python may refuse to print a larger number."""
-A_NUMBER = "write a number: the higher it is, the later a budget drops the part"
+PRIORITY_ADVICE = "write a number: the higher it is, the later a budget drops the part"
 
 
 # The types of the options. A turn takes them as **options, because eight keyword-only parameters
@@ -50,7 +51,7 @@ class SharedOptions(TypedDict, total=False):
 
 
 class FencedOptions(SharedOptions, total=False):
-    """The options of a turn whose content is between delimiters."""
+    """The options of content between delimiters: an event, an ``Ephemeral`` or a ``Grounding``."""
 
     encoding: BodyEncoding | None
 
@@ -105,7 +106,7 @@ def unknown_option(component: Component, name: str) -> OptionError:
     } | component._accepts
     fix = nearest(name, names)
     by_position = {parameter.name for parameter in parameters if parameter.kind in _BY_POSITION}
-    if not fix.startswith("did"):
+    if not fix.startswith("did"):  # "did you mean ...?" is the advice for a similar name
         if _SYNONYMS.get(name) in names:
             fix = f"did you mean {_SYNONYMS[name]!r}?"
         elif name in by_position | {"content", "text"}:
@@ -134,8 +135,9 @@ _UNCACHED = ("Output", "Reserve", "Ephemeral", "Grounding")
 def too_many(component: Node, *arguments: object) -> OptionError:
     """Return the error for more positional arguments than a component takes."""
     retract(arguments)
-    takes = [parameter.kind for parameter in _parameters(component)]
-    positional_count = takes.count(_BY_POSITION[0]) + takes.count(Parameter.POSITIONAL_OR_KEYWORD)
+    kinds = [parameter.kind for parameter in _parameters(component)]
+    positional_count = kinds.count(Parameter.POSITIONAL_ONLY)
+    positional_count += kinds.count(Parameter.POSITIONAL_OR_KEYWORD)
     noun = "argument" if positional_count == 1 else "arguments"
     problem = (
         f"{label(component)}() takes {positional_count} {noun} by position, not {len(arguments)}"
@@ -174,6 +176,7 @@ _SYNONYMS = {
 """The names of options in other libraries, each with the name in promptdsl."""
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
+"""The kinds of parameters that a call can only fill by position."""
 
 
 def _parameters(component: Node) -> list[Parameter]:
@@ -216,7 +219,6 @@ def options_of(
     if id is not None:
         checked_values["id"] = id
     node_options = Options(**checked_values)
-    # The bit SPOKEN is only for a turn without options.
     component._mask = component._mask & NOT_SPOKEN | implied(node_options)
     return node_options
 
@@ -289,8 +291,8 @@ def at_priority(component: Node, priority: object) -> Options:
     A turn keeps the bit SPOKEN, because a priority does not change what is sent. Raises
     :class:`OptionError` for a bad priority.
     """
-    memory = BY_PRIORITY.get(type(priority))
-    earlier_options = None if memory is None else memory.get(priority)
+    cached_options = BY_PRIORITY.get(type(priority))
+    earlier_options = None if cached_options is None else cached_options.get(priority)
     if earlier_options is not None:
         return earlier_options
     if priority is None:
@@ -300,21 +302,21 @@ def at_priority(component: Node, priority: object) -> Options:
     except OptionError as error:
         end_traceback(error)
         raise
-    if memory is not None and len(memory) < MAX_REMEMBERED:
-        memory[priority] = options
+    if cached_options is not None and len(cached_options) < MAX_REMEMBERED:
+        cached_options[priority] = options
     return options
 
 
 def is_real(value: object) -> bool:
     """Return whether a value is a number that can be compared: no boolean, no NaN, not too large.
 
-    A whole number above ``LARGEST`` is too large; an infinite number is not.
+    A whole number above ``MAX_WHOLE_NUMBER`` is too large; an infinite number is not.
     """
     if isinstance(value, float):
         return not isnan(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return False
-    return abs(int.__int__(value)) <= LARGEST
+    return abs(int.__int__(value)) <= MAX_WHOLE_NUMBER
 
 
 def check_priority(component: Node, priority: object) -> float | None:
@@ -324,7 +326,7 @@ def check_priority(component: Node, priority: object) -> float | None:
     """
     number = exact_number(priority)
     if priority is not None and (not is_real(priority) or number in (inf, -inf)):
-        raise bad_option(component, "priority", priority, A_NUMBER)
+        raise bad_option(component, "priority", priority, PRIORITY_ADVICE)
     return number
 
 
@@ -355,18 +357,18 @@ def check_choice(component: Node, name: str, value: S, choices: Collection[str])
     text = exact(value)
     if not is_one_of(value, choices):
         fix = nearest(value, choices)
-        if isinstance(text, str) and _SIDES.get(text) in choices:
-            fix = f"did you mean {_SIDES[text]!r}?"
+        if isinstance(text, str) and _OTHER_SIDES.get(text) in choices:
+            fix = f"did you mean {_OTHER_SIDES[text]!r}?"
         raise bad_option(component, name, value, fix)
     return text
 
 
-_SIDES = {
+_OTHER_SIDES = {
     **dict.fromkeys(("start", "begin", "beginning", "first", "top", "left"), "head"),
     **dict.fromkeys(("end", "last", "bottom", "right"), "tail"),
     **dict.fromkeys(("both", "edges"), "ends"),
 }
-"""Other words for ``keep``, the part of a text that stays."""
+"""Other words for the values of ``keep``, the part of a text that stays."""
 
 
 def check_flag(component: Node, name: str, value: object) -> None:
@@ -404,16 +406,17 @@ _TAG_RULE = "the id of a section is the name of a tag: a letter or _, then lette
 
 
 def _section_advice(value: object) -> str:
+    """Return what to write for a value that cannot be the id of a section."""
     from unicodedata import normalize
 
     text = ""
     if isinstance(value, str) or is_real(value):
         text = str(value)
-    ascii_text = normalize("NFKD", text[:LONGEST_ID]).encode("ascii", "ignore").decode()
+    ascii_text = normalize("NFKD", text[:MAX_PROPOSED_ID]).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^A-Za-z0-9_.-]+", "_", ascii_text).strip("_.-")
     if not slug:
         return 'the id comes first: Section("rules", "...")'
-    if len(text.split()) > MOST_WORDS:
+    if len(text.split()) > MAX_TITLE_WORDS:
         return f'the id comes first: Section("rules", {shown(text)})'
     if not is_name(slug):
         slug = f"_{slug}"

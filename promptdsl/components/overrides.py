@@ -134,8 +134,8 @@ def _checked(key: object, by: object, line: Source) -> Replacement:
         if isinstance(by, str) and is_name(key) and key not in names and not fix.startswith("did"):
             fix = f"for the section of this id write {{{key!r}: Section({key!r}, text)}}"
         if sections:
-            full = " or ".join(map(repr, sorted(sections)))
-            fix = f"a section of a library has its full name: {full}"
+            full_names = " or ".join(map(repr, sorted(sections)))
+            fix = f"a section of a library has its full name: {full_names}"
         raise OptionError(f"no component is called {key!r}", fix=fix, at=(line,))
     problem = f"{getattr(key, '__name__', kind_of(key))} is not a component, a name or a part"
     fix = "override a function with @component, the id of a Section, or a part"
@@ -154,12 +154,14 @@ def _of_component(
     """
     name = key if isinstance(key, str) else matches[0].__name__
     if isinstance(by, Node):
-        childless = not all(component.takes_children for component in matches)
-        if not childless and not is_name(key):
+        has_childless = not all(component.takes_children for component in matches)
+        if not has_childless and not is_name(key):
             problem = f"{name} takes children, which a part cannot hold"
             raise OptionError(problem, fix="replace it by a function that yields", at=(line,))
-        # A component does not have to be called in the block, a section has to be written in it.
-        return Replacement(key, written_as(finish(by)), line, childless, check_replaced)
+        # A component does not have to be called in the block, so it counts as used. A section has
+        # to be written in it.
+        part = written_as(finish(by))
+        return Replacement(key, part, line, used=has_childless, check=check_replaced)
     function = original_of(by)
     if not is_plain(function):
         raise OptionError(
@@ -239,7 +241,9 @@ class _Override(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         enclosing = OVERRIDES.get()
-        in_order = (*map(attrs.evolve, self.replacements), *as_tuple(enclosing))
+        # Copies, because each run of the block notes for itself what was used.
+        copies = map(attrs.evolve, self.replacements)
+        in_order = (*copies, *as_tuple(enclosing))
         in_block = Replacements(in_order, enclosing=enclosing, opened_by=self)
         OVERRIDES.set(in_block)
 
@@ -253,12 +257,12 @@ class _Override(AbstractContextManager[None]):
             return
         if candidate is None or candidate is not top:
             raise out_of_order("this override()", self.line)
-        mine = candidate.in_order[: len(self.replacements)]
-        unused = [replacement for replacement in mine if not replacement.used]
+        of_block = candidate.in_order[: len(self.replacements)]
+        unused = [replacement for replacement in of_block if not replacement.used]
         if unused:
             key = unused[0].key
-            missed = label(key) if isinstance(key, Node) else f"Section {key!r}"
-            problem = f"this override() replaced nothing: no {missed} was written in its block"
+            part_name = label(key) if isinstance(key, Node) else f"Section {key!r}"
+            problem = f"this override() replaced nothing: no {part_name} was written in its block"
             fix = (
                 nearest(key, [component.name for component in components()])
                 if isinstance(key, str)

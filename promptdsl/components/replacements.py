@@ -19,7 +19,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.tree.masks import NAMED, OPAQUE, SECTION, bits
 from promptdsl.tree.node import Child, Node, child_nodes, implied, label, make
 from promptdsl.tree.part_nodes import SectionNode
-from promptdsl.tree.rewrite import copied, covering, rewrite, with_content
+from promptdsl.tree.rewrite import copied, deep_bits, rewrite, with_content
 from promptdsl.tree.turn_nodes import ComponentNode, FragmentNode
 
 # The replacements of components, sections and constants that are in force at one point.
@@ -74,7 +74,10 @@ class Replacements:
         self.enclosing = enclosing
         self.opened_by = opened_by
         self.searched: dict[int, Node] = {}
-        """The nodes in which there is nothing to replace, by ``id()``."""
+        """The nodes in which there is nothing to replace, by ``id()``.
+
+        The dictionary keeps them alive, so no other node gets the same ``id()``.
+        """
         if not PARTS_REPLACED and any(isinstance(candidate.by, Node) for candidate in in_order):
             PARTS_REPLACED.append(True)
 
@@ -141,7 +144,8 @@ class Replacements:
                 check(node, None)
             return node
 
-        return rewrite(root, change, within=-1)
+        every_bit = -1
+        return rewrite(root, change, within=every_bit)
 
 
 def as_tuple(replacements: Replacements | None) -> tuple[Replacement, ...]:
@@ -150,6 +154,7 @@ def as_tuple(replacements: Replacements | None) -> tuple[Replacement, ...]:
 
 
 def _indexed(key: Key) -> str | int:
+    """Return the key of ``by_key`` for a key of a replacement."""
     return key if isinstance(key, str) else id(key)
 
 
@@ -175,15 +180,22 @@ def replaced(node: Node, replacement: Replacement) -> Node:
     inner = by.content if is_section and isinstance(by, SectionNode) else (by,)
     name = node.options.id or label(node).lower()
     mask = with_content(make(FragmentNode, (), mask=OPAQUE), inner)._mask
-    note = make(ComponentNode, inner, mask=mask, at=replacement.line, name=name, by=label(by))
+    component_node = make(
+        ComponentNode, inner, mask=mask, at=replacement.line, name=name, by=label(by)
+    )
     # Not a field, so make() does not set it.
-    object.__setattr__(note, "instead_of", copied(node, node.content, node._mask))
+    object.__setattr__(component_node, "instead_of", copied(node, node.content, node._mask))
     if not isinstance(node, SectionNode):
-        return note
+        return component_node
     source = by if isinstance(by, SectionNode) else node
-    mask = bits(SECTION | NAMED, covering((note,))) | implied(source.options)
+    mask = bits(SECTION | NAMED, deep_bits((component_node,))) | implied(source.options)
     section = make(
-        SectionNode, (note,), mask=mask, at=node, options=source.options, title=source.title
+        SectionNode,
+        (component_node,),
+        mask=mask,
+        at=node,
+        options=source.options,
+        title=source.title,
     )
     replacement.check(section, replacement.line)
     return section
@@ -191,8 +203,10 @@ def replaced(node: Node, replacement: Replacement) -> Node:
 
 def written_as(node: Node) -> Node:
     """Return a node as its author wrote it, before it was replaced."""
-    note = node.content[0] if isinstance(node, SectionNode) and len(node.content) == 1 else node
-    original: Node = getattr(note, "instead_of", node)
+    replacing_node = (
+        node.content[0] if isinstance(node, SectionNode) and len(node.content) == 1 else node
+    )
+    original: Node = getattr(replacing_node, "instead_of", node)
     return original
 
 
@@ -306,13 +320,13 @@ def difference(original: Function, function: Function, call: Call | None = None)
         if kind in _SEVERAL and kind not in kinds:
             return f"it does not take {parameters[name]}"
         if kind in _BY_POSITION:
-            at_index = positions.get(index)
-            if at_index is None and Parameter.VAR_POSITIONAL not in kinds:
+            by_position = positions.get(index)
+            if by_position is None and Parameter.VAR_POSITIONAL not in kinds:
                 return f"it does not take {name!r} by position"
-            if at_index is not None:
-                if at_index.name != name and at_index.name in parameters:
-                    return f"it takes {name} where {at_index.name} is expected"
-                filled.add(at_index.name)
+            if by_position is not None:
+                if by_position.name != name and by_position.name in parameters:
+                    return f"it takes {name} where {by_position.name} is expected"
+                filled.add(by_position.name)
         if kind in _BY_NAME:
             by_keyword = accepted_by_name.get(name)
             if by_keyword is None and Parameter.VAR_KEYWORD not in kinds:
@@ -328,5 +342,8 @@ def difference(original: Function, function: Function, call: Call | None = None)
 
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+"""The kinds of parameters that can be passed by position."""
 _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+"""The kinds of parameters that can be passed by name."""
 _SEVERAL = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+"""The kinds of parameters that take several arguments: ``*args`` and ``**kwargs``."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # The JSON schema of a Python type, which pydantic makes.
 
-NEEDED = f"{install_advice('tools')}, or give a JSON schema"
+INSTALL_ADVICE = f"{install_advice('tools')}, or give a JSON schema"
 
 
 def type_schema(
@@ -87,11 +87,12 @@ def check_installed(name: str) -> None:
     """Raise :class:`ContentError` if pydantic is not installed: it makes the schema of ``name``."""
     if find_spec("pydantic") is None:
         raise ContentError(
-            f"pydantic, which makes the schema of {name}, is not installed", fix=NEEDED
+            f"pydantic, which makes the schema of {name}, is not installed", fix=INSTALL_ADVICE
         )
 
 
 _IGNORED: "set[JsonSchemaWarningKind]" = {"skipped-choice", "non-serializable-default"}
+"""The warnings of pydantic that are not shown."""
 
 
 @cache
@@ -109,7 +110,7 @@ def _generator() -> "type[GenerateJsonSchema]":
         """
 
         ignored_warning_kinds = _IGNORED
-        enums: Set[str] = frozenset()
+        enum_titles: Set[str] = frozenset()
 
         def field_title_should_be_set(self, schema: object) -> bool:
             return False
@@ -125,7 +126,7 @@ def _generator() -> "type[GenerateJsonSchema]":
 
         def enum_schema(self, schema: "core_schema.EnumSchema") -> "JsonSchemaValue":
             json_schema = super().enum_schema(schema)
-            self.enums = {*self.enums, json_schema["title"]}
+            self.enum_titles = {*self.enum_titles, json_schema["title"]}
             return json_schema
 
         def generate(
@@ -134,7 +135,7 @@ def _generator() -> "type[GenerateJsonSchema]":
             json_schema = super().generate(schema, mode)
             # pydantic writes the titles of enumerations last.
             for titled in (json_schema, *json_schema.get("$defs", {}).values()):
-                if titled.get("title") in self.enums:
+                if titled.get("title") in self.enum_titles:
                     del titled["title"]
             return json_schema
 
@@ -226,6 +227,7 @@ def takes_call(annotation: object) -> bool:
 
 
 def _read_signature(function: Callable[..., object]) -> Signature:
+    """Return the signature of a function: see :func:`signature_of`."""
     # The function under partials and decorators.
     inner: Callable[..., object] = inspect.unwrap(function)
     preset: dict[str, object] = {}
@@ -237,6 +239,7 @@ def _read_signature(function: Callable[..., object]) -> Signature:
         description, descriptions = _read_docstring(inner, name)
         check_installed("a function")
         is_model = hasattr(inner, "__pydantic_fields__")
+        # ``names`` has the parameter for each property of the schema.
         if is_model:
             # The fields of a pydantic model have more details than the signature of its class.
             adapter, schema = checked_type(inner, name)
@@ -393,7 +396,7 @@ def _read_docstring(
         from docstring_parser import parse
     except ImportError:
         raise ContentError(
-            "docstring-parser, which reads docstrings, is not installed", fix=NEEDED
+            "docstring-parser, which reads docstrings, is not installed", fix=INSTALL_ADVICE
         ) from None
     # The parser skips the first line when it looks for the indentation, but it may be a title.
     parsed = parse(f"\n{text}")
@@ -412,12 +415,13 @@ def _class_docstring(cls: type) -> str | None:
     """Return the docstring of a class, or ``None`` if Python generated it."""
     text: str = vars(cls).get("__doc__") or ""
     name = cls.__name__
-    generated = is_dataclass(cls) or issubclass(cls, tuple)
-    if generated and text.startswith(f"{name}(") and text.endswith(")"):
+    may_be_generated = is_dataclass(cls) or issubclass(cls, tuple)
+    if may_be_generated and text.startswith(f"{name}(") and text.endswith(")"):
         return None
     return inspect.cleandoc(text)
 
 
+# The titles of sections in a docstring, and a docstring that begins with one.
 _TITLES = (
     "(?:Arguments|Args|Parameters|Params|Raises|Exceptions|Except|Attributes|Examples?|Returns"
     "|Yields):[ \\t]*"

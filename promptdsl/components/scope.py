@@ -60,6 +60,7 @@ because ``True`` is equal to 1."""
 
 
 earlier_section = SECTION_OPTIONS.get
+"""Return the options of an earlier section with this id and no other option, or ``None``."""
 
 
 def _look_up_event_loop() -> AbstractEventLoop | None:
@@ -87,9 +88,9 @@ def section_options(id: str, options: Mapping[str, object]) -> Options | None:
     Returns ``None`` if there was no such section, or if ``options`` has another option.
     """
     priority = options.get("priority")
-    kind = type(priority)
-    if len(options) == 1 and kind in BY_PRIORITY:
-        return SECTION_OPTIONS.get((id, kind, priority))
+    priority_type = type(priority)
+    if len(options) == 1 and priority_type in BY_PRIORITY:
+        return SECTION_OPTIONS.get((id, priority_type, priority))
     return None
 
 
@@ -149,6 +150,7 @@ def remembered(function: Callable[P, object], read: Callable[[Callable[P, object
 
 _modules = sys.modules
 _EVENTS = "asyncio.events"
+"""The module of event loops; a program without asyncio has not imported it."""
 getframe = sys._getframe
 
 
@@ -286,6 +288,7 @@ class _Detached(OpenBlock):
 
 
 OPENED: ContextVar[OpenBlock | None] = ContextVar("promptdsl_open", default=None)
+"""The innermost open block, ``None`` if no block is open."""
 
 innermost = OPENED.get
 set_innermost = OPENED.set
@@ -315,7 +318,7 @@ def join(component: Node, block: OpenBlock, mask: int) -> int:
         if thread != get_ident() or running_task() is not task:
             raise _foreign(component, block)
         if mask & block.forbids:
-            component._mask = mask | PLACED
+            component._mask = mask | PLACED  # the error puts its line before that of the block
             raise misplaced(component, parent)
         try:
             parent.content.append(component)
@@ -367,7 +370,7 @@ def enter(component: C) -> C:
     joined another block.
     """
     mask, top = component._mask, innermost()
-    if mask & FAILED:
+    if mask & FAILED:  # OPEN or CLOSED
         state = "closed" if mask & CLOSED else "still open"
         raise ScopeError(
             f"this {label(component)} cannot be opened again: its block is {state}",

@@ -1,6 +1,6 @@
 """Sections, fragments, formats, notes, and :func:`include`, which puts finished parts into a block.
 
-After :class:`Section` comes :class:`ReplacedSection`, for a section that is overridden.
+After :class:`Section` comes :class:`ReplacedSection`, a section that ``override()`` replaces.
 """
 
 from collections.abc import Mapping
@@ -36,8 +36,10 @@ from promptdsl.tree.turn_nodes import FormatNode, FragmentNode, NoteNode
 if TYPE_CHECKING:
     from promptdsl.components.block import Content, PartContent
 
-_SECTION_TEXT = masks.bits(masks.SECTION | masks.NAMED)
-_SECTION_UNWRITTEN = _SECTION_TEXT | masks.UNWRITTEN
+_SECTION_BITS = masks.bits(masks.SECTION | masks.NAMED)
+"""The mask of a section with content."""
+_UNWRITTEN_BITS = _SECTION_BITS | masks.UNWRITTEN
+"""The mask of a section without content so far."""
 
 
 class Section(Container, SectionNode):
@@ -68,7 +70,7 @@ class Section(Container, SectionNode):
     """
 
     __slots__ = ()
-    _initial_mask = _SECTION_TEXT
+    _initial_mask = _SECTION_BITS
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
     _options_type = SectionOptions
@@ -99,7 +101,7 @@ class Section(Container, SectionNode):
         self._offset = frame.f_lasti
         self.content = content
         self.options = earlier_options
-        mask = _SECTION_TEXT if content else _SECTION_UNWRITTEN
+        mask = _SECTION_BITS if content else _UNWRITTEN_BITS
         top = innermost()
         self._mask = mask if top is None else join(self, top, mask)
         if PARTS_REPLACED:
@@ -146,14 +148,15 @@ def take_replacement(section: Section) -> None:
     replacement = None if current is None else current.of_node(section)
     if replacement is None:
         return
-    if section._mask & masks.HINTED == masks.UNWRITTEN:
+    if section._mask & masks.HINTED == masks.UNWRITTEN:  # its block may still come
         section.__class__ = ReplacedSection
         return
     node = replaced(section, replacement)
     assert isinstance(node, SectionNode)
     section.options, section.content = node.options, node.content
     section.title = node.title
-    section._mask = node._mask | section._mask & (masks.PLACED | masks.CLOSED)
+    state = section._mask & (masks.PLACED | masks.CLOSED)
+    section._mask = node._mask | state
 
 
 class Fragment(Container, FragmentNode):
@@ -281,6 +284,7 @@ def _included_node(value: object, block: Component, line: Source) -> Node:
             fix = "call it: include(part(...))"
         problem = f"include() takes components and content blocks, not {kind_of(value)}"
         raise ContentError(problem, fix=fix, at=(line,))
+    # A node that has only a line: the errors and the new node get the line of include().
     at_line = object.__new__(type(block))
     at_line._code, at_line._offset = line, -1
     return node_of_block(value, at_line)

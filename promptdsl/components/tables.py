@@ -102,10 +102,10 @@ def _read_table(
         raise ContentError(
             f"columns={shown(columns)}", fix='write a list of names: columns=["name", "price"]'
         )
-    chosen: Names | None = None
+    chosen_names: Names | None = None
     if columns is not None:
-        chosen = _names(columns)
-    frame = _read_frame(data, chosen, volatile)
+        chosen_names = _names(columns)
+    frame = _read_frame(data, chosen_names, volatile)
     if frame is not None:
         return frame
     if not _is_ordered(data):
@@ -117,7 +117,7 @@ def _read_table(
     mappings = [record for record in records if is_mapping(record)]
     if records and len(mappings) == len(records):
         rows_by_name = [dict(zip(_names(row), row.values(), strict=True)) for row in mappings]
-        names = chosen or tuple(dict.fromkeys(key for row in rows_by_name for key in row))
+        names = chosen_names or tuple(dict.fromkeys(key for row in rows_by_name for key in row))
         return names, [
             tuple(_checked_cell(row.get(name), row_index, name, volatile) for name in names)
             for row_index, row in enumerate(rows_by_name)
@@ -133,15 +133,15 @@ def _read_table(
         cells = enumerate(record)
         rows.append(tuple(_checked_cell(cell, row_index, index, volatile) for index, cell in cells))
     width = len(rows[0]) if rows else 0
-    if chosen is not None:
-        width = len(chosen)
+    if chosen_names is not None:
+        width = len(chosen_names)
     for row_index, row in enumerate(rows):
         if len(row) != width:
             raise ContentError(
                 f"rows[{row_index}] has {len(row)} cells, not {width}",
                 fix="write a cell for each column in each row, None for an empty cell",
             )
-    return chosen, rows
+    return chosen_names, rows
 
 
 def _names(columns: Iterable[object]) -> Names:
@@ -171,12 +171,12 @@ _FRAMES: tuple[tuple[str, str, Mapping[str, bool | None]], ...] = (
 
 
 def _read_frame(
-    data: object, chosen: Names | None, volatile: list[VolatileNode]
+    data: object, chosen_names: Names | None, volatile: list[VolatileNode]
 ) -> tuple[Names, Rows] | None:
     """Return the columns and rows of a data frame, ``None`` for other data.
 
-    A frame is recognised by its methods. Raises :class:`ContentError` for a column in ``chosen``
-    that it does not have.
+    A frame is recognised by its methods. Raises :class:`ContentError` for a column in
+    ``chosen_names`` that it does not have.
     """
     for columns_name, rows_name, arguments in _FRAMES:
         columns: Iterable[object] | None = getattr(data, columns_name, None)
@@ -191,26 +191,28 @@ def _read_frame(
         rows: Rows = []
         for row_index, record in enumerate(records):
             cells = enumerate(map(_present, record))
-            rows.append(tuple(_checked_cell(cell, row_index, at, volatile) for at, cell in cells))
-        if chosen is None:
+            rows.append(
+                tuple(_checked_cell(cell, row_index, index, volatile) for index, cell in cells)
+            )
+        if chosen_names is None:
             return names, rows
-        for name in chosen:
+        for name in chosen_names:
             if name not in names:
                 raise ContentError(f"the frame has no column {name!r}", fix=nearest(name, names))
-        indexes = [names.index(name) for name in chosen]
-        return chosen, [tuple(row[index] for index in indexes) for row in rows]
+        indexes = [names.index(name) for name in chosen_names]
+        return chosen_names, [tuple(row[index] for index in indexes) for row in rows]
     return None
 
 
 def _present(cell: object) -> object:
     """Return the plain value of a cell of a frame, ``None`` for a missing value: NaN, NaT, NA."""
     try:
-        missing = bool(cell != cell)  # noqa: PLR0124 (a missing cell is not equal to itself)
+        is_missing = bool(cell != cell)  # noqa: PLR0124 (a missing cell is not equal to itself)
     except TypeError:
-        missing = True  # NA has no truth value
+        is_missing = True  # NA has no truth value
     except ValueError:
         return cell  # an array, which has no text: _checked_cell() raises the error
-    if missing:
+    if is_missing:
         return None
     item = getattr(cell, "item", None)
     # A scalar of an array library has the method item(), which returns its plain value.

@@ -246,5 +246,7 @@ def _check_braces(component: Template) -> None:
         for field in (f"{{{name}}}", f"${name}", f"${{{name}}}", f"%({name})s"):
             if field in text:
                 problem = f"{field} in a template is text, not the variable {name!r}"
-                other = f", or Template.from_format(text) for {field}" if field[0] == "{" else ""
-                raise TemplateError(problem, fix=f"write {{{{ {name} }}}}{other}")
+                alternative = ""
+                if field[0] == "{":
+                    alternative = f", or Template.from_format(text) for {field}"
+                raise TemplateError(problem, fix=f"write {{{{ {name} }}}}{alternative}")

@@ -80,7 +80,9 @@ if TYPE_CHECKING:
 # The components for text and for values: author text is sent unchanged, values are encoded.
 
 EMPTY_TEXT = TEXT_BITS | OPAQUE
-DEEPEST = 6
+"""The mask of a text without characters."""
+MAX_LEVEL = 6
+"""The maximum level of a heading, as in Markdown."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+\Z")
 
 
@@ -154,7 +156,7 @@ class Heading(Component, HeadingNode):
         begin_text(self, (text,), unknown)
 
     def _check_fields(self) -> None:
-        if type(self.level) is not int or not 1 <= self.level <= DEEPEST:
+        if type(self.level) is not int or not 1 <= self.level <= MAX_LEVEL:
             raise bad_option(self, "level", self.level, "write a whole number from 1 to 6")
 
 

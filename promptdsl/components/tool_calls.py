@@ -198,8 +198,8 @@ def _begin_event(
         if first is None or first is LEFT_OUT:
             problem = f"{named_label(component)} needs a text"
             raise ContentError(problem, fix=f'{label(component)}("...")')
-        unset = fields.get("old") is fields.get("new") is ABSENT
-        if unset and [*map(type, content)] == [str, str]:
+        has_no_values = fields.get("old") is fields.get("new") is ABSENT
+        if has_no_values and [*map(type, content)] == [str, str]:
             problem = "a StateChange takes the old and the new value by name"
             raise ContentError(problem, fix="write StateChange(key, old=..., new=...)")
         plain_fields = _plain_values("fields", fields, volatile, labels)
@@ -213,9 +213,11 @@ def _begin_event(
         end_traceback(error.located(component.source))
         raise
     # The block has only plain strings, so the component keeps the names of fields with author text.
-    inner = "data" if cls is SystemEventBlock else "details"
+    details_field = "data" if cls is SystemEventBlock else "details"
     trusted = [name for name, value in fields.items() if type(value) is Trusted]
-    trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
+    trusted += [
+        f"{details_field}.{key}" for key, value in details.items() if type(value) is Trusted
+    ]
     component.trusted = frozenset(trusted)
     if content:
         begin(component, content, {}, at=component._at)
@@ -253,7 +255,9 @@ def _plain_values(
 # The components for tool calls, their results, and reasoning.
 
 _CALL = bits(CALL)
+"""The mask of a tool call, and of reasoning."""
 _TOOL = bits(TURN | SPOKEN, bits(RESULT))
+"""The mask of a tool message: a turn with a result below it, as if the result was a child."""
 
 
 class ToolUse(Component, ToolUseNode):

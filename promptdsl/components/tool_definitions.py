@@ -32,8 +32,13 @@ from promptdsl.tree.node import nodes_in
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 _NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
-_NO_TYPES = (NoneType, LeftOut, partial, str, int, float, list, tuple)
-_UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
+"""The schema of a tool without arguments."""
+_NOT_TYPES = (NoneType, LeftOut, partial, str, int, float, list, tuple)
+"""The types of values that an author may pass by mistake instead of a type."""
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]+")
+"""Characters that a provider may refuse in the name of a schema."""
+MAX_NAME = 64
+"""The maximum number of characters of a schema's name that all providers take."""
 
 
 class Tool(Component, ToolNode):
@@ -80,8 +85,11 @@ class Tool(Component, ToolNode):
                 self.definition = function
             else:
                 self.function = function
-                own_name, own_description = _text("name", name), _text("description", description)
-                self.definition = _definition(function, own_name, own_description, input_schema)
+                checked_name = _text("name", name)
+                checked_description = _text("description", description)
+                self.definition = _definition(
+                    function, checked_name, checked_description, input_schema
+                )
         except PromptError as error:
             retract(nodes_in(function, name, description, input_schema))
             raise _with_line(error, self) from None
@@ -137,8 +145,9 @@ class Output(Component, OutputNode):
                 _refuse_options_with(schema, options)
                 self.schema = schema
             else:
-                own_name, own_description = _text("name", name), _text("description", description)
-                output_schema = _output_schema(schema, own_name, own_description, strict)
+                checked_name = _text("name", name)
+                checked_description = _text("description", description)
+                output_schema = _output_schema(schema, checked_name, checked_description, strict)
                 self.schema = attrs.evolve(output_schema, mode=_mode(mode))
         except PromptError as error:
             retract(nodes_in(schema, name, description))
@@ -208,7 +217,7 @@ def _output_schema(
     if is_mapping(schema):
         data = _plain_schema(schema, "schema")
         check_shape(data, "schema")
-    elif inspect.isroutine(schema) or isinstance(schema, _NO_TYPES):
+    elif inspect.isroutine(schema) or isinstance(schema, _NOT_TYPES):
         raise ContentError(problem, fix="Output(Answer), or Output({...})")
     else:
         from promptdsl.components.schemas import type_schema
@@ -220,15 +229,15 @@ def _output_schema(
     if strict and at_root(data).get("type") != "object":
         root_type = data.get("type")
         fix = "put it in a field of a model, or write strict=False if the provider takes it"
-        is_bare = is_mapping(schema) and schema and schema.keys().isdisjoint(("anyOf", "$ref"))
-        if root_type is None and is_bare:
+        has_no_type = is_mapping(schema) and schema and schema.keys().isdisjoint(("anyOf", "$ref"))
+        if root_type is None and has_no_type:
             fix = 'write {"type": "object", "properties": {...}}, or give a type: Output(Answer)'
         elif root_type == "json_schema":
             fix = "give only the schema in it: Output(schema)"
         problem = f"the schema of a strict Output must be an object, not of type {shown(root_type)}"
         raise ContentError(problem, fix=fix)
-    # All providers take a name that has at most 64 characters and none of _UNFIT.
-    return OutputSchema(data, _UNFIT.sub("_", schema_name)[:64], description, strict)
+    fitting_name = _NOT_IN_NAMES.sub("_", schema_name)[:MAX_NAME]
+    return OutputSchema(data, fitting_name, description, strict)
 
 
 def _mode(mode: object) -> OutputMode | None:

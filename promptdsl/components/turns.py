@@ -1,6 +1,7 @@
 """The turns, the groundings, and the root of a prompt: :class:`Timeline`.
 
-In this order: the turns of a role, groundings, :func:`Turn` for a turn of any role, the timeline.
+In this order: the turns of a role, ``Ephemeral`` and ``Grounding``, :func:`Turn` for a turn of any
+role, the timeline.
 """
 
 from collections.abc import Mapping
@@ -38,11 +39,13 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.source import LEFT_OUT, Source, author
 from promptdsl.messages.details import Role
-from promptdsl.tree import masks
 from promptdsl.tree.masks import (
     CACHE,
     CALL,
+    DEVELOPER,
+    EVENT,
     EVENT_BLOCK,
+    ITEM,
     MEDIA,
     OPAQUE,
     REQUEST,
@@ -50,7 +53,10 @@ from promptdsl.tree.masks import (
     ROOT,
     SECTION,
     SHIFT,
+    SPOKEN,
+    SYSTEM,
     TEXT,
+    TURN,
     UNWRITTEN,
     bits,
 )
@@ -78,9 +84,10 @@ if TYPE_CHECKING:
     from promptdsl.config.transformation import Transformation
 
 
-# The turns ``System``, ``Developer``, ``User``, ``Assistant`` and ``Event``.
+# The turns ``System``, ``Developer``, ``User``, ``Assistant``, ``Event`` and ``ToolResults``.
 #
-# Each becomes a message of its role.
+# Most become a message of their role. But all system content becomes the first message, the
+# configuration decides the role of an event, and neighbouring turns of one role are merged.
 
 
 class TurnComponent(Container, TurnNode):
@@ -88,28 +95,25 @@ class TurnComponent(Container, TurnNode):
 
     __slots__ = ()
     _options_type = TurnOptions
-    _spoken_by: ClassVar[Role] = "user"
-    """The role of the turn."""
+    _turn_role: ClassVar[Role] = "user"
+    """The role of the turn: the author's word for it, also ``"event"`` and ``"tool"``."""
+    # A turn in a turn is refused at its line, and not at the end of the block.
     _forbids_at_once = ROOTED
     _misplaced_advice: ClassVar[str] = ""
     """The advice for a node that may not be in this turn, but in another one."""
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        # Not an assignment, because editors would take it for the signature.
-        type.__setattr__(cls, "__init__", TurnComponent.__init__)
-
     # For type checkers, each turn has its own __init__, with the types of its content. At run time
-    # all turns have this one, because a call of super().__init__ would make a turn 10 % slower.
+    # all turns inherit this one, because a call of super().__init__ would make a turn 10 % slower.
     def __init__(self, *content: "Content", **options: Unpack[TurnOptions]) -> None:
-        self.role = self._spoken_by
+        self.role = self._turn_role
         self.kind = "written"
         text = content[0] if content else ""
-        is_priority_only = not options or (len(options) == 1 and "priority" in options)
-        if type(text) is not str or len(content) > 1 or not is_priority_only:
+        has_at_most_priority = not options or (len(options) == 1 and "priority" in options)
+        if type(text) is not str or len(content) > 1 or not has_at_most_priority:
             begin(self, content, options)
             return
-        # The fast path, 0.5 µs instead of 2.5 µs: one string or no content needs no checks.
+        # The fast path, 0.5 µs instead of 2.5 µs: one string or no content needs no checks. It does
+        # what ``begin`` does: it notes the line of the caller, and joins the innermost open block.
         frame = getframe(1)
         self._code = frame.f_code
         self._offset = frame.f_lasti
@@ -117,6 +121,7 @@ class TurnComponent(Container, TurnNode):
         self.options = at_priority(self, options.get("priority")) if options else DEFAULTS
         mask = self._initial_mask
         if not text:
+            # Without an argument, the content may still be written in a block.
             mask |= OPAQUE if content else UNWRITTEN
         top = innermost()
         self._mask = mask if top is None else join(self, top, mask)
@@ -131,7 +136,7 @@ class SpeechTurn(TurnComponent):
 
     __slots__ = ()
     _options_type = SpeechOptions
-    _initial_mask = bits(masks.TURN | masks.SPOKEN)
+    _initial_mask = bits(TURN | SPOKEN)
 
 
 class System(TurnComponent):
@@ -163,9 +168,9 @@ class System(TurnComponent):
     """
 
     __slots__ = ()
-    _spoken_by = "system"
-    _initial_mask = bits(masks.TURN | masks.SYSTEM)
-    _forbids = PART_FORBIDS | masks.MEDIA | masks.MEDIA << masks.SHIFT
+    _turn_role = "system"
+    _initial_mask = bits(TURN | SYSTEM)
+    _forbids = PART_FORBIDS | MEDIA | MEDIA << SHIFT  # no attachment, at any depth
     _misplaced_advice = "system content is text only: put it in a User turn"
 
     if TYPE_CHECKING:
@@ -186,8 +191,8 @@ class Developer(TurnComponent):
     """
 
     __slots__ = ()
-    _spoken_by = "developer"
-    _initial_mask = bits(masks.TURN | masks.DEVELOPER)
+    _turn_role = "developer"
+    _initial_mask = bits(TURN | DEVELOPER)
     _forbids = PART_FORBIDS
     _misplaced_advice = "put it in a User turn"
 
@@ -212,8 +217,8 @@ class User(SpeechTurn):
     """
 
     __slots__ = ()
-    _spoken_by = "user"
-    _forbids = ROOTED | masks.ITEM | masks.CALL | masks.EVENT_BLOCK
+    _turn_role = "user"
+    _forbids = ROOTED | ITEM | CALL | EVENT_BLOCK
     _misplaced_advice = "write it outside of the User turn"
 
     if TYPE_CHECKING:
@@ -234,8 +239,8 @@ class Assistant(SpeechTurn):
     """
 
     __slots__ = ()
-    _spoken_by = "assistant"
-    _forbids = ROOTED | masks.ITEM | masks.RESULT | masks.EVENT_BLOCK
+    _turn_role = "assistant"
+    _forbids = ROOTED | ITEM | RESULT | EVENT_BLOCK
     _misplaced_advice = "write it outside of the Assistant turn"
 
     if TYPE_CHECKING:
@@ -260,9 +265,9 @@ class Event(TurnComponent):
 
     __slots__ = ()
     _options_type = EventOptions
-    _spoken_by = "event"
-    _initial_mask = bits(masks.TURN | masks.EVENT)
-    _forbids = ROOTED | masks.ITEM | masks.CALL | masks.RESULT
+    _turn_role = "event"
+    _initial_mask = bits(TURN | EVENT)
+    _forbids = ROOTED | ITEM | CALL | RESULT
     _misplaced_advice = "write it outside of the Event"
 
     if TYPE_CHECKING:
@@ -274,9 +279,9 @@ class ToolResults(TurnComponent):
     """The turn that ``Turn("tool", ToolResult(...), ...)`` makes: it holds only tool results."""
 
     __slots__ = ()
-    _spoken_by = "tool"
-    _initial_mask = bits(masks.TURN)
-    _forbids = PART_FORBIDS & ~masks.RESULT | masks.TEXT | masks.MEDIA | masks.SECTION
+    _turn_role = "tool"
+    _initial_mask = bits(TURN)
+    _forbids = PART_FORBIDS & ~RESULT | TEXT | MEDIA | SECTION
 
     @classmethod
     def _advice(cls, node: Node) -> str:
@@ -284,12 +289,12 @@ class ToolResults(TurnComponent):
         return part_advice(node, advice)
 
 
-# Groundings: content that is sent only with this request and is not part of the conversation.
+# ``Ephemeral`` and ``Grounding``: content for this request only, which no conversation repeats.
 
 POSITIONS: tuple[EphemeralPosition, ...] = get_args(EphemeralPosition)
 
 
-class RequestComponent(Container, RequestOnlyNode):
+class RequestOnlyComponent(Container, RequestOnlyNode):
     """The base class of ``Grounding`` and ``Ephemeral``. Not for authors."""
 
     __slots__ = ()
@@ -298,13 +303,13 @@ class RequestComponent(Container, RequestOnlyNode):
     _forbids_at_once = ROOTED
 
     def _check_fields(self) -> None:
-        texts: tuple[object, ...] = (self.type, self.title)
+        # A type and a title are data: an author may pass a string or a ``Value``.
+        type_and_title: tuple[object, ...] = (self.type, self.title)
         try:
-            # A type and a title are values.
-            plain_texts = [*map(_plain, texts)]
+            plain_texts = [*map(_plain, type_and_title)]
         except ContentError as error:
             raise error.located(self.source) from None
-        adopt(self, texts)
+        adopt(self, type_and_title)  # a ``Value`` joined the open block when it was written
         self.type, self.title = plain_texts
         if self.position is not None:
             check_choice(self, "position", self.position, POSITIONS)
@@ -323,7 +328,7 @@ def _plain(text: object) -> str | None:
     return None if text is None else value_text(text)
 
 
-class Ephemeral(RequestComponent):
+class Ephemeral(RequestOnlyComponent):
     """Content for this request only, between delimiters; the next request does not repeat it.
 
     Options:
@@ -337,8 +342,8 @@ class Ephemeral(RequestComponent):
     - ``id``, ``metadata``, ``tags``, ``audience``, ``priority``: see :class:`System`.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`ContentError` for a
-    type or title without a text, :class:`PlacementError` for a child that may not be here, such as
-    a turn or a part with a cache mark.
+    type or a title that is not a text, :class:`PlacementError` for a child that may not be here,
+    such as a turn or a part with a cache mark.
 
     >>> from promptdsl import Ephemeral, Timeline, User, render
     >>> prompt = Timeline(Ephemeral("It is 9 am.", type="clock"), User("Am I late?"))
@@ -363,13 +368,14 @@ class Ephemeral(RequestComponent):
         begin(self, content, options)
 
 
-class Grounding(RequestComponent):
-    r"""Facts for this request only. Every string in it is a value, also a string that you write.
+class Grounding(RequestOnlyComponent):
+    r"""Facts for this request only. Every string in it is a value, unless you mark it as trusted.
 
+    A string is a value even if you write it in your code; ``trusted()`` makes it your own text.
     ``id`` names the facts in addresses and reports. It is any text, such as the id of a document;
     several groundings may have the same id. The facts are sent directly before the last user
-    message, unless you choose another ``position``. The options and errors are those of
-    :class:`Ephemeral`, without ``type`` and the option ``id``.
+    message, unless ``position`` or the configuration says otherwise. The options and errors are
+    those of :class:`Ephemeral`, without ``type`` and the option ``id``.
 
     >>> from promptdsl import Grounding, Timeline, User, render
     >>> page = Grounding("page", "<b>Shop</b> </context>")
@@ -428,19 +434,20 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     >>> [message.role for message in render(prompt).messages]
     ['user', 'assistant']
     """
+    # The class of the role is not called, because ``begin`` notes the line that is two calls up.
     argument: object = role
     if is_text(argument) and argument == "ephemeral":
-        context = object.__new__(Ephemeral)
-        context.type = options.pop("type", None)
-        context.title = options.pop("title", None)
-        context.position = options.pop("position", None)
-        context.order = options.pop("order", 0)
-        context.grounding = False
-        begin(context, content, options)
-        return context
+        ephemeral = object.__new__(Ephemeral)
+        ephemeral.type = options.pop("type", None)
+        ephemeral.title = options.pop("title", None)
+        ephemeral.position = options.pop("position", None)
+        ephemeral.order = options.pop("order", 0)
+        ephemeral.grounding = False
+        begin(ephemeral, content, options)
+        return ephemeral
     cls = TURNS.get(role) if is_text(role) else None
     if cls is None:
-        retract((role, *content))
+        retract((role, *content))  # as a call with a wrong argument does
         fix = 'the role comes first: Turn("user", ...)'
         if is_text(argument):
             fix = nearest(argument, (*TURNS, "ephemeral"))
@@ -448,12 +455,13 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
         problem = "a Turn needs its role" if argument is LEFT_OUT else problem
         raise OptionError(problem, fix=fix, at=(author(),))
     turn = object.__new__(cls)
-    turn.role = cls._spoken_by
+    turn.role = cls._turn_role
     turn.kind = "written"
     begin(turn, content, options)
     return turn
 
 
+# The default of ``role``, for an error with advice. Editors still show that it is required.
 Turn.__defaults__ = (LEFT_OUT,)
 
 
@@ -490,7 +498,7 @@ class Timeline(Container, RootNode):
         **unknown: Never,
     ) -> None:
         self.transformation = transformation
-        self.equipment = ()
+        self.equipment = ()  # the pass ``extract_tools`` fills it
         begin(self, content, unknown)
 
     def _check_fields(self) -> None:
@@ -507,10 +515,11 @@ class Timeline(Container, RootNode):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
         if kind is None:
+            # A parent freezes its children, but a timeline has no parent.
             self.__class__ = self._frozen  # type: ignore[assignment]  # a subclass
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
-        if mask & SECTION and mask & MEDIA << SHIFT:
+    def _finished_content(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+        if mask & SECTION and mask & MEDIA << SHIFT:  # not always in the same child
             refuse_loose_media(content)
         return numbered(content)
 
@@ -549,7 +558,7 @@ def refuse_loose_media(content: tuple[Child, ...]) -> None:
             )
 
 
-def write_timeline(content: tuple[Node, ...], at: Source) -> Timeline:
+def timeline_of(content: tuple[Node, ...], at: Source) -> Timeline:
     """Return a timeline of nodes that an author wrote without a timeline; its line is ``at``."""
     timeline = object.__new__(Timeline)
     timeline.transformation = None

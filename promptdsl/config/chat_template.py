@@ -35,8 +35,8 @@ def _variables(pairs: Mapping[str, object] | Iterable[tuple[str, object]]) -> Ma
 
 def _special_tokens(texts: Iterable[str]) -> tuple[str, ...]:
     try:
-        are_several = isinstance(texts, Iterable) and not isinstance(texts, str)  # pyright: ignore[reportUnnecessaryIsInstance]
-        tokens: tuple[Any, ...] = tuple(texts) if are_several else (texts,)  # Any: checked below
+        is_collection = isinstance(texts, Iterable) and not isinstance(texts, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        tokens: tuple[Any, ...] = tuple(texts) if is_collection else (texts,)  # Any: checked below
         for token in tokens:
             _check_text("a special token", token)
     except PromptError as error:
@@ -49,6 +49,11 @@ def _special_tokens(texts: Iterable[str]) -> tuple[str, ...]:
 def _checked_variables(
     pairs: Mapping[str, object] | Iterable[tuple[str, object]],
 ) -> Mapping[str, object]:
+    """Return the variables as a frozen mapping.
+
+    Raises :class:`ContentError` for a value that is not a mapping or pairs, and for a name that is
+    not a string. Raises :class:`OptionError` for a variable that the prompt or an option sets.
+    """
     try:
         variables = dict(pairs)
     except (TypeError, ValueError):
@@ -171,7 +176,9 @@ class ChatTemplate:
 
 
 _OPTIONS = frozenset(field.name for field in attrs.fields(ChatTemplate)) - {"source"}
+"""The options of :meth:`ChatTemplate.of`."""
 _FILE_NAME = re.compile(r"[\w.-]*/[\w./-]*|[\w./\\:-]+\.(?:jinja2?|json|txt)")
+"""A text that is probably a path, and not a template."""
 
 
 def _not_a_text(value: object, path: str) -> ContentError:

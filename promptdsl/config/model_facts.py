@@ -323,8 +323,11 @@ class ModelFacts:
 
 FACT_NAMES = tuple(Facts.__annotations__)
 _FLAGS = frozenset(name for name, kind in Facts.__annotations__.items() if kind is bool)
+"""The facts that are ``True`` or ``False``."""
 _COUNTS = ("cache_minimum", "exact_id", "longest_id", "window", "output")
+"""The facts that are whole numbers above 0."""
 _TEXTS = ("encoding", "reasoning_key", "missing_reasoning")
+"""The facts that are texts."""
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "event_role": get_args(MappedRole),
     "ephemeral_role": get_args(MappedRole),
@@ -333,8 +336,11 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "tool_schemas": RULE_NAMES,
     "strict_schemas": RULE_NAMES,
 }
+"""The facts that are one of several words, each with these words."""
 _MEDIA_TYPES = "media types such as text/csv"
+"""It means all media types, in a row of ``_LISTS`` and in an error."""
 _KEYS = "keys such as reasoning_details"
+"""It means all keys that only one server has, in a row of ``_LISTS`` and in an error."""
 _LISTS: Mapping[str, tuple[str, ...]] = {
     "media": get_args(MediaKind),
     "document_types": (_MEDIA_TYPES,),
@@ -349,6 +355,7 @@ _OPTIONAL = frozenset(
     | {"tool_schemas", "strict_schemas"}
     | {"document_types", "beside_results", "thinking_tags"}
 )
+"""The facts that may be ``None``."""
 
 
 def facts_in(table: Mapping[str, object]) -> Facts:
@@ -456,6 +463,7 @@ def _is_special_key(key: object) -> bool:
 
 
 def _are_tags(value: object) -> bool:
+    """Return whether a value is two texts that are not empty."""
     match value:
         case [str() as opening, str() as closing]:
             return "" not in (opening, closing)
@@ -476,7 +484,7 @@ def _are_factors(value: object) -> bool:
             int() | float() as other_typical,
             int() | float() as other_must_fit,
         ] if bool not in map(type, value):
-            upwards = 0 < typical <= must_fit <= other_must_fit < inf
-            return upwards and typical <= other_typical <= other_must_fit
+            are_possible = 0 < typical <= must_fit <= other_must_fit < inf
+            return are_possible and typical <= other_typical <= other_must_fit
         case _:
             return False

@@ -86,6 +86,10 @@ def _look_up(
     registered: "_RegisteredModels",
     _servers: RegisteredServers,
 ) -> ModelFacts:
+    """Return the facts of :func:`facts_for`.
+
+    ``_servers`` is only a part of the key of the cache: with other servers, the facts may differ.
+    """
     # The target is the provider that was named, or else the provider of the model.
     name = model or ""
     model_entries = _model_entries(name, registered)
@@ -276,6 +280,10 @@ One or two digits are not a version: they name another model."""
 
 
 def _short_name(model: str) -> str:
+    """Return the name of a model without the prefix of a gateway.
+
+    For a fine-tuned model it is the name of its base.
+    """
     name = _PREFIX.sub("", model, count=1)
     tuned = _TUNED.fullmatch(name)
     return tuned[1] if tuned else name
@@ -324,8 +332,8 @@ def near_name(model: str, provider: str | None) -> str | None:
     """Return the advice for an unknown model name, ``None`` if the name may be right.
 
     ``provider`` is the provider that was named, or ``None``. The advice suggests a known name if at
-    most two letters differ. The digits have to be equal, because another number is another model.
-    Upper case, the order of words and the signs between words do not matter.
+    most two characters differ. The digits have to be equal, because another number is another
+    model. Upper case, the order of words and the signs between words do not matter.
     """
     return _advice(model, provider, _registered, REGISTRY.registered)
 
@@ -334,10 +342,15 @@ def near_name(model: str, provider: str | None) -> str | None:
 def _advice(
     model: str, provider: str | None, registered: "_RegisteredModels", _servers: RegisteredServers
 ) -> str | None:
+    """Return the advice of :func:`near_name`.
+
+    ``_servers`` is only a part of the key of the cache: with other servers, the advice may differ.
+    """
     wire = wire_of(provider)
     if not model or wire.any_model or _model_entries(model, registered):
         return None
     patterns, short_name = _patterns(registered), _short_name(model)
+    # The shortest beginning of the name after which there is only a date or a version.
     without_version = (
         short_name[:n] for n in range(1, len(short_name) + 2) if _SUFFIX.fullmatch(short_name, n)
     )
@@ -349,6 +362,7 @@ def _advice(
     with_same_digits = [pattern for pattern in patterns if _NO_DIGIT.sub("", pattern) == digits]
     alike = [(_likeness(name, pattern), pattern) for pattern in with_same_digits]
     likeness, nearest_pattern = max(alike, default=(0, ""))
+    # The name of a deployment begins with the name of a model, so it is always like a known name.
     min_likeness = 0.9 if is_deployment else 0.8
     if likeness >= min_likeness:
         return f"did you mean {nearest_pattern!r}?"
@@ -358,14 +372,14 @@ def _advice(
 
 
 _NO_DIGIT = re.compile(r"\D")
-_MOST_EDITS = 2
-"""The maximum number of letters that may differ in a misspelt name."""
+_MAX_EDITS = 2
+"""The maximum number of characters that may differ in a misspelt name."""
 
 
 def _likeness(name: str, pattern: str) -> float:
     """Return how similar two names are, from 0 to 1; the order of their words does not matter.
 
-    It is 0 if more than two letters differ.
+    It is 0 if more than two characters differ.
     """
     from difflib import SequenceMatcher
 
@@ -374,7 +388,7 @@ def _likeness(name: str, pattern: str) -> float:
     similar = [
         (first, second)
         for first, second in pairs
-        if abs(len(first) - len(second)) <= _MOST_EDITS and _edits(first, second) <= _MOST_EDITS
+        if abs(len(first) - len(second)) <= _MAX_EDITS and _edits(first, second) <= _MAX_EDITS
     ]
     return max(
         (SequenceMatcher(None, first, second).ratio() for first, second in similar), default=0
@@ -403,6 +417,7 @@ class _RegisteredModels:
 
 
 _CHANGING = Lock()
+"""Held while a registration of a model or a server changes."""
 _registered = _RegisteredModels()
 _registrations: dict[str, tuple[ModelEntry, ...]] = {}
 """The registrations of each pattern that have not ended; the last one is used."""
@@ -455,6 +470,7 @@ def register_model(pattern: str, /, *, provider: ProviderName, **facts: Unpack[F
 def _change_registrations(
     pattern: str, *, add: ModelEntry | None = None, remove: ModelEntry | None = None
 ) -> None:
+    """Add or remove a registration of a pattern; the last one that remains is used."""
     global _registered  # noqa: PLW0603
     with _CHANGING:
         model_entries = [
@@ -504,16 +520,16 @@ def named_origin(origin: str | None, provider_format: str) -> str:
     if origin is None:
         return provider_format
     check_provider(origin)
-    actual = wire_of(origin).provider_format
-    if actual != provider_format:
-        problem = f"the conversations of {origin} are in the format of {actual}"
-        raise TargetError(problem, fix=f"write from_{actual}(..., origin={origin!r})")
+    actual_format = wire_of(origin).provider_format
+    if actual_format != provider_format:
+        problem = f"the conversations of {origin} are in the format of {actual_format}"
+        raise TargetError(problem, fix=f"write from_{actual_format}(..., origin={origin!r})")
     return origin
 
 
 # The registration of a user's server: :func:`register_provider`.
 
-_FORMS = ("messages", "text")
+_PLAIN_FORMATS = ("messages", "text")
 """The names of formats without a provider, for the command line and for batches."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
@@ -543,7 +559,7 @@ def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Fac
     transformation, and for one that is a function.
     """
     try:
-        if not isinstance(name, str) or name in _FORMS or not _NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(name, str) or name in _PLAIN_FORMATS or not _NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
             problem = f"{shown(name)} cannot be the name of a server"
             raise OptionError(problem, fix="write a letter, then letters, digits, _ and -")
         if not isinstance(adapter, str) or adapter not in tables()["providers"]:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -594,6 +610,7 @@ def _check_together(adapter: str, facts: Facts) -> None:
 
 
 def _remove(server: Server) -> None:
+    """Remove a registered server."""
     with _CHANGING:
         remaining = {
             name: other

@@ -83,6 +83,7 @@ class Delimiters:
 
 
 EVENT_TYPES = ("user_action", "state_change", "system_event", "text")
+"""The types of events; ``text`` is text that is written in an ``Event``."""
 
 
 # The settings of a render, which are merged from layers.
@@ -227,7 +228,7 @@ def _settings(options: object) -> Settings:
     """
     settings: dict[str, SettingValue] = {}
     for key, value in _flat("a configuration", options):
-        if value is None and LIBRARY.get(key, key) is None:
+        if value is None and LIBRARY.get(key, key) is None:  # None is the default of this setting
             settings[key] = None
         elif key in _CHOICES:
             choices = _CHOICES[key]
@@ -284,6 +285,7 @@ def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
 
 
 def _names_of_hints(value: object) -> tuple[str, ...]:
+    """Return the names of hints, sorted; raise :class:`ConfigError` for an unknown one."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         problem = f"silent_hints must be a list of hint names, not {shown(value)}"
         raise ConfigError(problem, fix='write ["empty_conversation"]')
@@ -295,6 +297,10 @@ def _names_of_hints(value: object) -> tuple[str, ...]:
 
 
 def _delimiter(path: str, value: object) -> Delimiter:
+    """Return the delimiter that an author wrote for the key ``path``.
+
+    Raises :class:`ConfigError` for another value, and for a text that cannot be a delimiter.
+    """
     match value:
         case None:
             return NO_DELIMITER
@@ -454,6 +460,7 @@ def resolve(
 
 
 def _merged(layers: tuple[tuple[str, Settings], ...]) -> Resolved:
+    """Return the configuration of named layers; a later layer overrides an earlier one."""
     values: dict[str, Any] = dict(LIBRARY)  # Any: each value was checked when it was read
     origins = dict.fromkeys(LIBRARY, "library")
     for name, settings in layers:

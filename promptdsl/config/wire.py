@@ -1,9 +1,9 @@
 """What requests and replies of a provider look like: :class:`Wire`, :class:`CacheRule` and others.
 
-All classes here are plain data, which higher packages read. Read :class:`Wire`, the last one,
+All classes here are plain data, which higher packages read. Read :class:`Wire`, the last class,
 first: it is the record of one provider, and ``records.py`` has all records. :class:`SchemaRules`
 are the rules for JSON schemas, which are in ``schema_rules.toml``. :class:`CacheRule` is the rule
-of a prompt cache.
+of a prompt cache. A *word* is a keyword of a JSON schema.
 """
 
 import os
@@ -26,7 +26,7 @@ RULE_NAMES = (
     *("openai_tools", "openai_strict", "servers_strict", "gemini_all"),
 )
 """The names of all rules. They are listed here, so that the file is read only when it is needed."""
-OTHERS = "*"
+OTHER_WORDS = "*"
 """The name of the row for all other keywords."""
 
 
@@ -56,6 +56,7 @@ class SchemaRules:
 
     name: str
     title: str
+    """The target in words: ``Claude: any tool``."""
     words: Mapping[str, WordRow]
     """The row of each keyword, also at the root, unless ``root`` has a row for it."""
     root: Mapping[str, WordRow] = EMPTY
@@ -75,6 +76,7 @@ class SchemaRules:
     only_strict: bool = False
     """Whether the target takes only output schemas that it can enforce."""
     source: str = ""
+    """Where the rules are from."""
 
     def may_change(self, text: str) -> bool:
         """Return whether a schema, as JSON text, may change by ``words``.
@@ -88,7 +90,7 @@ class SchemaRules:
     @cached_property
     def _changed_keys(self) -> re.Pattern[str] | None:
         """A pattern for the keywords that may change; ``None`` if any schema may change."""
-        if OTHERS in {*self.words, *self.root} or self.closes or self.inlines or self.limits:
+        if OTHER_WORDS in {*self.words, *self.root} or self.closes or self.inlines or self.limits:
             return None
         words = "|".join(map(re.escape, sorted(self.words)))
         return re.compile(rf'"(?:{words})"\s*:')
@@ -147,7 +149,7 @@ def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> Sc
 
 # The rule of a prompt cache: which part of a request is read from it, and what that costs.
 
-CACHED = 0.1
+CACHED_COST = 0.1
 """The approximate cost of a token from a cache; a token that is not cached costs 1."""
 
 CacheBlock: TypeAlias = tuple[object, bool]
@@ -175,8 +177,8 @@ class CacheRule(NamedTuple):
 
     def served_tokens(self, equal: int) -> int:
         """Return how many of the ``equal`` tokens at the beginning the cache serves."""
-        cached = equal // self.step * self.step
-        return cached if cached >= self.minimum else 0
+        in_steps = equal // self.step * self.step
+        return in_steps if in_steps >= self.minimum else 0
 
     def served_blocks(self, before: Sequence[CacheBlock], after: Sequence[CacheBlock]) -> int:
         """Return how many blocks of the request ``after`` a cache that needs marks serves."""
@@ -205,7 +207,7 @@ class CacheRule(NamedTuple):
     @staticmethod
     def cost(cached_tokens: int, total: int) -> float:
         """Return the cost of a request of ``total`` tokens, in tokens that are billed in full."""
-        return cached_tokens * CACHED + total - cached_tokens
+        return cached_tokens * CACHED_COST + total - cached_tokens
 
     @staticmethod
     def bill(cached_tokens: int, total: int, suffix: str = "") -> str:
@@ -261,12 +263,16 @@ class Part(NamedTuple):
 
 
 TEXT = Part(texts=("text",))
+"""A part with a text."""
 CALL = Part(texts=("name", "arguments", "input", "args"))
+"""A part that is a tool call, with the keys of all providers."""
 CONTENT = Part(contents=("content",))
+"""A part that contains other parts."""
 MEDIA_KINDS: tuple[MediaKind, ...] = ("image", "document", "audio", "video")
 ATTACHED: Mapping[str, Part] = {
     kind: Part(contents=("title", "name", "context"), media=kind) for kind in MEDIA_KINDS
 }
+"""The part of each kind of attachment."""
 
 
 @attrs.frozen(eq=False)
@@ -361,6 +367,7 @@ class Wire:
     cache_mark_key: str = ""
     """The key of a cache mark."""
     cache: CacheRule = attrs.field(factory=CacheRule)
+    """The rule of its prompt cache."""
     cached_choice: bool = False
     """Whether the cache depends on ``tool_choice``: with another value nothing is served."""
 

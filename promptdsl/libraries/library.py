@@ -36,7 +36,7 @@ from promptdsl.templates.installed import (
 )
 from promptdsl.templates.limits import SUFFIX, TemplateFolder, WhiteSpace
 
-_COMPARED = {
+_COMPARISONS = {
     "==": operator.eq,
     "!=": operator.ne,
     ">=": operator.ge,
@@ -45,7 +45,9 @@ _COMPARED = {
     "<": operator.lt,
 }
 _REQUIRES = re.compile(r"promptdsl\s*(.*)", re.DOTALL)
+"""A requirement: the name of the package, then its conditions."""
 _CONDITION = re.compile(r"\s*(==|!=|>=|<=|>|<)\s*(\d+(?:\.\d+)*)\s*")
+"""One condition of a requirement: ``>=0.1``."""
 
 
 class UnknownSection(LibraryError, AttributeError, KeyError):
@@ -130,7 +132,7 @@ class Library(LibraryBase):
 
     def _join(self, section: str, component: ComponentFunction) -> None:
         """Make a component a section of this library: it gets a qualified name and a digest."""
-        name, its_version = f"{self.name}:{section}", self._version
+        name, read_version = f"{self.name}:{section}", self._version
         file = cast("FunctionType", original_of(component.function)).__code__.co_filename
 
         @cache
@@ -138,7 +140,7 @@ class Library(LibraryBase):
             digest = ""
             with suppress(OSError), open(file, "rb") as source_file:
                 digest = sha256(source_file.read()).hexdigest()[:8]
-            return LibrarySection(name, its_version(), digest)
+            return LibrarySection(name, read_version(), digest)
 
         component.name, component.section = name, provenance
 
@@ -224,6 +226,7 @@ class Library(LibraryBase):
         return Library.load, (self.name,)
 
     def _names(self) -> list[str]:
+        """Return the short names of all sections, sorted."""
         names = [] if self._folder is None else _template_names(self._folder)
         return sorted({*self._functions, *names})
 
@@ -321,10 +324,10 @@ def _by_section_name(
             if inspect.isfunction(component):
                 fix = "write @component before it"
         else:
-            full = component.name
-            owner, _, name = full.rpartition(":")
+            full_name = component.name
+            owner, _, name = full_name.rpartition(":")
             if owner not in ("", library):
-                problem = f"{name} belongs to another library: {full!r}"
+                problem = f"{name} belongs to another library: {full_name!r}"
                 fix = "make a new component for this library"
             elif name in _TAKEN_NAMES:
                 problem = f"every library has an attribute {name!r}"
@@ -365,10 +368,11 @@ def _folder(library: str, templates: str | os.PathLike[str] | None, start: str) 
 def _template_names(folder: str) -> list[str]:
     """Return the names of the templates in a folder and in its subfolders."""
     names: list[str] = []
-    for where, folders, files in os.walk(folder):
+    for path, folders, files in os.walk(folder):
+        # A private folder is not searched: os.walk() visits only the folders that stay in the list.
         folders[:] = [name for name in folders if not name.startswith(("_", "."))]
-        inner = os.path.relpath(where, folder).replace(os.sep, "/")
-        prefix = "" if inner == "." else f"{inner}/"
+        relative_path = os.path.relpath(path, folder).replace(os.sep, "/")
+        prefix = "" if relative_path == "." else f"{relative_path}/"
         names += [
             prefix + file.removesuffix(SUFFIX)
             for file in files
@@ -392,7 +396,7 @@ def _check_version(library: str, requires: object) -> None:
                 f"the library {library!r} requires {requires!r:.100}, which is not a version",
                 fix='write requires="promptdsl>=0.1,<1"',
             )
-        fits = _COMPARED[condition[1]](_release(__version__), _release(condition[2]))
+        fits = _COMPARISONS[condition[1]](_release(__version__), _release(condition[2]))
         if not fits:
             raise LibraryError(
                 f"the library {library!r} requires {requires}, and promptdsl {__version__} is "

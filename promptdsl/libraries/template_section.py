@@ -74,6 +74,7 @@ class TemplateSection:
         return self._content
 
     def _read(self) -> ReadTemplate:
+        """Read the file; raise :class:`LibraryError` if it does not exist any more."""
         file = find(self.section + SUFFIX, (self.folder,))
         if file is None:
             raise LibraryError(

@@ -1,7 +1,7 @@
 """A page that shows a prompt, as one file: what is sent, what is left out, what a cache serves.
 
-Read ``prompts``, ``data`` and ``html`` in this order. The scripts of the page are in ``js``: read
-``app.js`` first.
+Read ``prompts``, ``data`` and ``html`` in this order; ``bare`` removes the content. The scripts of
+the page are in ``js``: read ``app.js`` first.
 """
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports

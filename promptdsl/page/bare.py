@@ -1,6 +1,6 @@
-"""Removes the content from a request of a page: only known keys and words, numbers and ids stay.
+"""Removes the content from a request of a page.
 
-Of ids, only the ids of sections stay. Read :func:`without_content` first.
+Only known keys and words, numbers and the ids of sections stay. Read :func:`without_content` first.
 """
 
 import re
@@ -40,12 +40,15 @@ written x xml
 """
 _WORDS = frozenset(_WORDS_TEXT.split())
 """The words that promptdsl itself writes into a record."""
-_RUN = re.compile(r"[^\W\d]+")
-_DIGITS = re.compile(r"\d{7}")
+_WORD_PATTERN = re.compile(r"[^\W\d]+")
+_LONG_NUMBER = re.compile(r"\d{7}")
+"""A number that may be data, such as the number of a customer."""
 _SECTION = re.compile(r"section ('?)[A-Za-z_][A-Za-z0-9_.-]*\1\Z")
 _TIME = re.compile(r"[0-9]{4}-[0-9T:.+Z-]{1,40}\Z")
 _LAYER = re.compile(r"library|provider|model|server|render|config|transformation")
+"""The first word in the name of a layer of settings; the words after it are names."""
 _ENCODING = re.compile(r"\b[a-z]?[0-9a-z]{1,4}k_base\b")
+"""The name of an encoding: ``o200k_base``."""
 
 
 def without_content(row: JsonDict) -> JsonDict:
@@ -93,12 +96,13 @@ def _word(text: str) -> str:
     """Return a text if promptdsl itself writes it or it names a section; else ``""``."""
     if _SECTION.match(text):
         return text
-    runs = _RUN.findall(_ENCODING.sub("", text).lower())
-    is_known = all(run in _WORDS for run in runs) and not _DIGITS.search(text)
-    return text if is_known and (runs or not text.strip()) else ""
+    words = _WORD_PATTERN.findall(_ENCODING.sub("", text).lower())
+    is_known = all(word in _WORDS for word in words) and not _LONG_NUMBER.search(text)
+    return text if is_known and (words or not text.strip()) else ""
 
 
 def _setting(row: JsonDict) -> JsonDict:
+    """Return the value of a setting and its layer, without names that a user chose."""
     layer = _LAYER.match(str(row.get("layer", "")))
     return {"value": _known_only(row.get("value")), "layer": layer[0] if layer else ""}
 
@@ -113,6 +117,7 @@ def _model(facts: Mapping[str, Any]) -> JsonDict:
 
 
 def _is_known(provider: str, model: str) -> bool:
+    """Return whether promptdsl has facts about a model at a provider."""
     name: Any = provider
     try:
         return render(Prompt(), provider=name, model=model).facts.known
@@ -122,4 +127,5 @@ def _is_known(provider: str, model: str) -> bool:
 
 @cache
 def _setting_names() -> frozenset[str]:
+    """Return the names of all settings of promptdsl."""
     return frozenset(render(Prompt()).record().to_dict()["settings"])

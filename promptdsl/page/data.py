@@ -34,7 +34,7 @@ from promptdsl.page.prompts import (
 # JSON data in which equal values occur once. Two requests of an agent have most messages, spans and
 # rows in common, so this makes a page much smaller.
 
-MARK = "~"
+REFERENCE = "~"
 """The beginning of a reference: ``"~7"`` is value 7. A text that begins with ``~`` gets another."""
 NUMBER = "~n"
 """The beginning of a number that JavaScript writes in another way, such as 1.0 or 1e-05."""
@@ -45,13 +45,13 @@ OBJECT = "~o"
 
 List 7 has the list of the keys, and then the values.
 """
-LONG = 40
+MIN_SHARED = 40
 """A value whose ``repr`` has at least this many characters is written once."""
-EXACT = 2**53
+MIN_ROUNDED = 2**53
 """JavaScript rounds integers of at least this size."""
-PART = 500
+MIN_PIECE = 500
 """A piece of a long text ends with the first line that ends after this many characters."""
-_MOVED = re.compile(r"(?:0|[1-9][0-9]{0,9})\Z")
+_INDEX_KEY = re.compile(r"(?:0|[1-9][0-9]{0,9})\Z")
 """A key that JavaScript takes for an index, and moves before the other keys."""
 
 
@@ -87,9 +87,8 @@ class SharedValues:
         reference = self._references.get(id(value))
         if reference is None:
             reference = (value, self._container(value))
-            self._references[id(value)] = (
-                reference  # the object stays alive, so that no other gets its id()
-            )
+            # The object stays alive, so that no other object gets its id().
+            self._references[id(value)] = reference
         return reference[1]
 
     def shared_row(self, row: Mapping[str, Any]) -> dict[str, object]:  # Any: JSON data
@@ -104,15 +103,15 @@ class SharedValues:
 
     def _text(self, text: str) -> object:
         """Return what replaces a text: a reference if the text is long."""
-        if len(text) + 2 < LONG:
+        if len(text) + 2 < MIN_SHARED:  # the ``repr`` has two quotation marks
             return _escaped(text)
         if text not in self._texts:
-            pieces = [*_lines(text)] if len(text) > 2 * PART else [text]
+            pieces = [*_lines(text)] if len(text) > 2 * MIN_PIECE else [text]
             if len(pieces) > 1:
                 index = self._index_of([self._text(piece) for piece in pieces])
                 self._texts[text] = f"{TEXT}{index}"
             else:
-                self._texts[text] = f"{MARK}{self._index_of(_escaped(text))}"
+                self._texts[text] = f"{REFERENCE}{self._index_of(_escaped(text))}"
         return self._texts[text]
 
     def _container(self, value: Any) -> object:
@@ -121,13 +120,14 @@ class SharedValues:
             return self._reference([self.of(child) for child in value])
         pairs: Mapping[str, object] = value
         row = {str(key): self.of(child) for key, child in pairs.items()}
-        if any(_MOVED.match(key) for key in row):
+        if any(_INDEX_KEY.match(key) for key in row):
             return f"{OBJECT}{self._index_of([[*row], *row.values()])}"
         return self._reference(row)
 
     def _reference(self, value: object) -> object:
+        """Return what replaces an object or a list whose values were replaced already."""
         text = repr(value)
-        return value if len(text) < LONG else f"{MARK}{self._index_of(value, text)}"
+        return value if len(text) < MIN_SHARED else f"{REFERENCE}{self._index_of(value, text)}"
 
     def _index_of(self, value: object, text: str | None = None) -> int:
         """Return the index of a value; a new value is added to the list."""
@@ -139,21 +139,22 @@ class SharedValues:
 
 
 def _escaped(text: str) -> str:
-    return f"{MARK}{text}" if text.startswith(MARK) else text
+    """Return a text that is not a reference, even if it begins like one."""
+    return f"{REFERENCE}{text}" if text.startswith(REFERENCE) else text
 
 
 def _is_exact(number: float) -> bool:
     """Return whether JavaScript writes a number as Python does."""
     if isinstance(number, int):
-        return -EXACT < number < EXACT
+        return -MIN_ROUNDED < number < MIN_ROUNDED
     return isfinite(number) and not number.is_integer() and "e" not in repr(number)
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield the pieces of a text: lines that together have at least ``PART`` characters."""
+    """Yield the pieces of a text: lines that together have at least ``MIN_PIECE`` characters."""
     start = 0
-    while len(text) - start > PART:
-        end = text.find("\n", start + PART) + 1
+    while len(text) - start > MIN_PIECE:
+        end = text.find("\n", start + MIN_PIECE) + 1
         if end == 0:
             break
         yield text[start:end]
@@ -165,7 +166,7 @@ def _lines(text: str) -> Iterator[str]:
 # The data of a page, which is all that a page shows. Its JSON schema is in ``page.schema.json``.
 
 FORMAT = "promptdsl.page/1"
-BUDGETS = 16
+BUDGET_COUNT = 16
 """The number of other budgets with which a prompt that has a budget is rendered again."""
 LOCATION = (
     "address", "role", "entry", "start", "end", "message", "block", "inner", "fence", "cache",
@@ -369,8 +370,8 @@ def _budget_rows(request: PageRequest, budget: JsonDict | None) -> list[JsonDict
     except Exception:  # the prompt can be rendered once, not again
         return []
     everything = budget["used"] + sum(dropped_part.tokens for dropped_part in rendered.dropped)
-    step = max(everything - minimum, 0) / (BUDGETS - 1)
-    budgets = {round(minimum + step * index) + reserve for index in range(BUDGETS)}
+    step = max(everything - minimum, 0) / (BUDGET_COUNT - 1)
+    budgets = {round(minimum + step * index) + reserve for index in range(BUDGET_COUNT)}
     rows = (_budget_row(request, index) for index in sorted({*budgets, budget["limit"]}))
     return [row for row in rows if row is not None]
 

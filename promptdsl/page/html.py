@@ -36,8 +36,8 @@ PAGE = """\
 </body>
 </html>
 """
-BATCH = 100_000
-"""Values with together at least this many characters are one script."""
+MIN_SCRIPT = 100_000
+"""Values that together have at least this many characters are one script."""
 MODULES = (
     "values",
     "dom",
@@ -52,6 +52,7 @@ MODULES = (
     "app",
 )
 """The modules of the page; each imports only modules before it."""
+# An import of names from another module, and an exported name.
 _IMPORT = re.compile(r'^import \{(.*?)\} from "\./(\w+)\.js";', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 
@@ -131,6 +132,7 @@ def _joined(modules: Mapping[str, str]) -> str:
 
 
 def _as_function(text: str) -> str:
+    """Return a module as the body of a function that returns an object with its exports."""
     exports = ", ".join(_EXPORT.findall(text))
     body = _IMPORT.sub(r"const {\1} = \2_js;", _EXPORT.sub(_without_export, text))
     return f"{body}return {{ {exports} }};\n"
@@ -149,12 +151,16 @@ def _value_scripts(values: Sequence[object]) -> Iterator[str]:
 
 
 def _batches(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield texts with together at least ``BATCH`` characters, with the index of the first."""
+    """Yield lists of texts, each with the index of its first text.
+
+    The texts of a list together have at least ``MIN_SCRIPT`` characters; the last list may be
+    shorter.
+    """
     first_index, batch, size = 0, list[str](), 0
     for text in texts:
         batch.append(text)
         size += len(text)
-        if size >= BATCH:
+        if size >= MIN_SCRIPT:
             yield first_index, batch
             first_index, batch, size = first_index + len(batch), [], 0
     if batch:

@@ -38,7 +38,7 @@ from promptdsl.foundation.source import author, public_api
 
 Shown: TypeAlias = Node | Prompt | Rendered | PromptRecord | LogEntry | BaseException
 """What a page shows as a request; an exception is a request that could not be made."""
-AROUND = 3
+LINES_AROUND = 3
 """The number of lines of code that a page shows before and after the line of an error."""
 
 
@@ -245,6 +245,7 @@ def prompts_of_inputs(
 
 
 def _prompt_of_case(function: Callable[..., Any], case: NamedInputs, name: str) -> PagePrompt:
+    """Return the prompt of a call; if the call fails, its error is the request."""
     try:
         request: Shown = case.prompt_of(function)
     except Exception as error:
@@ -268,8 +269,9 @@ def named(target: str) -> dict[str, Any]:  # Any: options of a render
 def error_data(error: BaseException) -> JsonDict:
     """Return an error as JSON data: what is wrong, the fix, its lines, and code at the first."""
     if isinstance(error, PromptError):
-        template = [getattr(error, "template_line", None)]
-        at = [line for line in (*template, *error.at) if line is not None]
+        # The line in a template comes first: the mistake is there.
+        template_line = getattr(error, "template_line", None)
+        at = [line for line in (template_line, *error.at) if line is not None]
         data: JsonDict = {"what": error.what, "fix": error.fix, "at": at}
     elif isinstance(error, SyntaxError):
         lines = [f"{error.filename}:{error.lineno}"] if error.filename else []
@@ -291,5 +293,8 @@ def _code_around(location: str) -> list[JsonDict]:
     file, _, digits = location.rpartition(":")
     line_number = int(digits) if digits.isdecimal() else 0
     lines = linecache.getlines(file)
-    first, last = max(line_number - AROUND, 1), min(line_number + AROUND, len(lines))
-    return [{"line": n, "text": lines[n - 1].rstrip("\n")} for n in range(first, last + 1)]
+    first, last = max(line_number - LINES_AROUND, 1), min(line_number + LINES_AROUND, len(lines))
+    return [
+        {"line": number, "text": lines[number - 1].rstrip("\n")}
+        for number in range(first, last + 1)
+    ]

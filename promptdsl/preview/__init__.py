@@ -3,7 +3,8 @@
 Read ``server``, ``session``, ``keepers``, ``nursery`` and ``child`` in this order. Only ``child``
 runs code of users. It runs in another process: the *child*. On Linux a *nursery*, a process that
 has loaded promptdsl already, forks the child. A *keeper* is the part of the server that starts and
-ends the child. ``frames`` has the messages between the processes.
+ends the child. ``frames`` has the messages between the processes. ``files`` watches the files of a
+prompt, and ``access`` refuses requests of others. ``entry`` is the program of the other processes.
 """
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 PACKAGES = ("starlette", "uvicorn", "watchfiles")
 """The packages of the extra ``preview``."""
 TOKEN_HEADER = "x-promptdsl-token"
+"""The header in which the page sends the token of its address."""
 USUAL_PORT = 80
 """The port that a browser does not write into an address."""
 PATHS: Mapping[str, str] = {"/": "GET", "/states": "GET", "/choices": "POST"}
 """The paths of requests, each with its method. ``/`` needs no token: the page has no data."""
-HEADERS = {
+DEFAULT_HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
@@ -31,7 +32,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 """The headers of each response that does not have its own."""
-OTHER_PORT = """\
+OTHER_PORT_PAGE = """\
 <!doctype html><html lang="en"><meta charset="utf-8"><title>Another port</title>
 <h1>This preview is at port {port}</h1>
 <p>Your browser asked for another port, so the preview refuses to answer: a page of another site
@@ -71,7 +72,9 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers: list[tuple[bytes, bytes]] = [*message.get("headers", [])]
                 names = {name for name, _ in headers}
-                defaults = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
+                defaults = [
+                    (name.encode(), text.encode()) for name, text in DEFAULT_HEADERS.items()
+                ]
                 message["headers"] = headers + [row for row in defaults if row[0] not in names]
             await send(message)
 
@@ -110,7 +113,7 @@ class Guard:
             return refused(403, "the host is not this machine")
         from starlette.responses import HTMLResponse
 
-        page = OTHER_PORT.format(port=self._port, command=tunnel_command(self._port))
+        page = OTHER_PORT_PAGE.format(port=self._port, command=tunnel_command(self._port))
         return HTMLResponse(page, 403)
 
 

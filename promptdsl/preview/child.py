@@ -34,8 +34,8 @@ from promptdsl.preview.frames import (
     write_frame,
 )
 
-PARENT_DIES = 1
-"""The value of ``PR_SET_PDEATHSIG`` on Linux."""
+PR_SET_PDEATHSIG = 1
+"""The option of ``prctl`` on Linux for the signal that a process gets when its parent dies."""
 
 
 @attrs.frozen
@@ -63,7 +63,7 @@ def end_with_parent(parent: int) -> None:
     """
     if not sys.platform.startswith("linux"):
         return
-    ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
@@ -71,11 +71,13 @@ def end_with_parent(parent: int) -> None:
 def run_child(load: LoadPrompts) -> NoReturn:
     """Answer questions: they come from standard input, the answers go to standard output.
 
-    What the code of prompts prints goes to standard error. The process ends when its input ends.
+    What the code of prompts prints goes to standard error. The process ends with the exit code 0
+    when its input ends, and with 1 after an error.
     """
     questions, answers = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    # For the code of prompts, standard input is empty, and what it prints goes to standard error.
+    empty_input = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty_input, 0)
     os.dup2(2, 1)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     frames: SimpleQueue[Frame] = SimpleQueue()
@@ -83,43 +85,45 @@ def run_child(load: LoadPrompts) -> NoReturn:
     def listen() -> None:
         while True:
             try:
-                content = read_frame(questions)
+                received = read_frame(questions)
             except OSError:
-                content = None
-            if content is None:
+                received = None
+            if received is None:
                 os._exit(0)
-            frames.put(content)
+            frames.put(received)
 
     threading.Thread(target=listen, daemon=True).start()
-    code = 1
     try:
         _answer_all(load, frames, answers)
     except BaseException as error:  # such as a KeyboardInterrupt in the code
         sys.excepthook(type(error), error, error.__traceback__)
     finally:
         _flush()
-        os._exit(code)
+        os._exit(1)
 
 
 def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -> None:
-    """Load the prompts of a job, and answer each question about them."""
+    """Load the prompts of a job, and answer each question about them, without an end.
+
+    An answer is the page and the snapshot, if there are any, and then the header.
+    """
     kind, content = frames.get()
     assert kind == START, kind
     job: JsonDict = json.loads(content)
     sys.argv = ["promptdsl"]
     files = FilesRead(job["roots"])
-    before: JsonDict = {"prompt": None, "snapshots": []}
-    cpu = 0.0
+    earlier: JsonDict = {"prompt": None, "snapshots": []}
+    cpu_before = 0.0
     with load(job["arguments"]) as prompts_of_save:
         while True:
             kind, content = frames.get()
             if kind == BEFORE:
-                before = json.loads(content)
+                earlier = json.loads(content)
             elif kind == QUESTION:
-                answer = _answer(prompts_of_save, json.loads(content), before)
+                answer = _answer(prompts_of_save, json.loads(content), earlier)
                 answer.header["files"] = files.to_dict()
-                answer.header["cpu"] = time.process_time() - cpu
-                cpu = time.process_time()
+                answer.header["cpu"] = time.process_time() - cpu_before
+                cpu_before = time.process_time()
                 _flush()
                 for name, text in ((PAGE, answer.page), (SNAPSHOT, answer.snapshot)):
                     if text:
@@ -142,13 +146,18 @@ def _flush() -> None:
 
 @attrs.frozen
 class _Answer:
+    """An answer to a question: the frames ``ANSWER``, ``PAGE`` and ``SNAPSHOT``."""
+
     header: JsonDict
     page: bytes = b""
     snapshot: bytes = b""
 
 
-def _answer(prompts_of_save: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answer:
-    """Return the page of the prompt that a reader chose, or an error in the header."""
+def _answer(prompts_of_save: LoadedPrompts, choices: JsonDict, earlier: JsonDict) -> _Answer:
+    """Return the page of the prompt that a reader chose, or an error in the header.
+
+    A prompt with one request is compared with the snapshots of the last pages (``earlier``).
+    """
     start = time.perf_counter()
     names = [prompt.title for prompt in prompts_of_save.prompts]
     chosen_name = choices["prompt"] or next(iter(names), "")
@@ -164,8 +173,8 @@ def _answer(prompts_of_save: LoadedPrompts, choices: JsonDict, before: JsonDict)
     snapshot = b""
     rows: Iterable[JsonDict] = request_rows(prompt, models, options)
     if len(prompt.requests) == 1:
-        snapshots: list[tuple[str, str]] = before["snapshots"]
-        if before["prompt"] != prompt.title:
+        snapshots: list[tuple[str, str]] = earlier["snapshots"]
+        if earlier["prompt"] != prompt.title:
             snapshots = []
         row = _row(prompt, models, options, snapshots)
         header["error"] = row["error"]
@@ -175,9 +184,10 @@ def _answer(prompts_of_save: LoadedPrompts, choices: JsonDict, before: JsonDict)
             snapshot = _snapshot(row["side"])
     page = b""
     if header["error"] is None:
-        nothing: Iterable[JsonDict] = ()
+        # The page lists all prompts, but has only the requests of this one.
+        no_rows: Iterable[JsonDict] = ()
         prompt_rows = [
-            (page_prompt, rows if page_prompt is prompt else nothing)
+            (page_prompt, rows if page_prompt is prompt else no_rows)
             for page_prompt in prompts_of_save.prompts
         ]
         page = _json(page_of_rows(prompt_rows, price=prompts_of_save.price, content=True)[0])

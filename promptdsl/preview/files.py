@@ -21,13 +21,14 @@ from promptdsl.foundation.json import JsonDict
 Signature: TypeAlias = list[int] | None
 """The time, the size and the inode of a file; ``None`` for a missing file."""
 
-OTHERS = frozenset(
+UNWATCHED_FOLDERS = frozenset(
     ("site-packages", "dist-packages", "__pycache__", ".git", ".hg", ".venv", "venv")
 )
 """Folders whose files are not watched."""
-PROJECT = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+PROJECT_FILES = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 """The names by which the folder of a project is recognised."""
-PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+PACKAGE_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+"""The folder of promptdsl, with a separator at its end."""
 
 
 def signature(path: str) -> Signature:
@@ -40,14 +41,17 @@ def signature(path: str) -> Signature:
 
 
 def project_folder(folder: str) -> str:
-    """Return the folder of the project around a folder, or the folder itself."""
-    above = folder
-    while not any(os.path.exists(os.path.join(above, name)) for name in PROJECT):
-        parent = os.path.dirname(above)
-        if parent == above:
+    """Return the folder of the project around a folder, or the folder itself.
+
+    It is the nearest folder that has one of ``PROJECT_FILES``.
+    """
+    candidate = folder
+    while not any(os.path.exists(os.path.join(candidate, name)) for name in PROJECT_FILES):
+        parent = os.path.dirname(candidate)
+        if parent == candidate:
             return folder
-        above = parent
-    return above
+        candidate = parent
+    return candidate
 
 
 def is_watched(path: str, roots: Sequence[str]) -> bool:
@@ -55,11 +59,14 @@ def is_watched(path: str, roots: Sequence[str]) -> bool:
 
     Files of Python, of installed packages and of promptdsl do not.
     """
-    if path.startswith(PACKAGE) or path.endswith(".pyc") or is_installed(path):
+    if path.startswith(PACKAGE_FOLDER) or path.endswith(".pyc") or is_installed(path):
         return False
     folders = [os.path.join(root, "") for root in roots]
-    below = [path.removeprefix(folder) for folder in folders if path.startswith(folder)]
-    return any(OTHERS.isdisjoint(rest.split(os.sep)) for rest in below)
+    relative_paths = [path.removeprefix(folder) for folder in folders if path.startswith(folder)]
+    return any(
+        UNWATCHED_FOLDERS.isdisjoint(relative_path.split(os.sep))
+        for relative_path in relative_paths
+    )
 
 
 class FilesRead:
@@ -115,12 +122,12 @@ class FilesRead:
 
 DEBOUNCE, STEP = 50, 10
 """The maximum and the minimum time, in milliseconds, in which changes count as one."""
-LOOK = 250
+CHECK_INTERVAL = 250
 """The time, in milliseconds, after which files are checked without a change of their folders.
 
 A file may change before its folder is watched.
 """
-PAUSE = 0.2
+RETRY_PAUSE = 0.2
 """The time, in seconds, after which folders that cannot be watched are tried again."""
 
 
@@ -128,7 +135,7 @@ class Watched:
     """Watches the files of the newest render; each has its signature before the render read it."""
 
     def __init__(self, files: Iterable[str], roots: Iterable[str]) -> None:
-        self.last = 0.0
+        self.last_change = 0.0
         """The time of the last change, by ``time.monotonic``."""
         self._always, self._roots = [*files], [*roots]
         self._files: dict[str, Signature] = {path: signature(path) for path in self._always}
@@ -136,7 +143,8 @@ class Watched:
         self._is_complete = True
         self._new_after_error: set[str] = set()
         """Files that were new after an error. Each causes one render, as the code may write it."""
-        self._again = asyncio.Event()
+        self._restart = asyncio.Event()
+        """Set when other folders have to be watched."""
 
     def begin(self) -> None:
         """Note the signatures of the files: call this before a render, which then reads them."""
@@ -146,7 +154,9 @@ class Watched:
     def read(self, files: Mapping[str, Signature], *, is_complete: bool) -> bool:
         """Note the files that a render read, and return whether one of them has changed since.
 
-        A render with an error has not read all files, so the earlier files are watched, too.
+        ``files`` has the signature of each file when the render read it. Without ``is_complete``
+        the render ended in an error: it has not read all files, so the earlier files are watched,
+        too.
         """
         folders = self._folders()
         new_signatures = {
@@ -159,7 +169,7 @@ class Watched:
         if is_complete:
             self._new_after_error.clear()
         if folders != self._folders():
-            self._again.set()
+            self._restart.set()
         return self._is_changed()
 
     async def changes(self) -> AsyncIterator[None]:
@@ -170,7 +180,7 @@ class Watched:
         )
 
         while True:
-            self._again = asyncio.Event()
+            self._restart = asyncio.Event()
             folders = self._folders()
             try:
                 async for events in awatch(
@@ -179,8 +189,8 @@ class Watched:
                     debounce=DEBOUNCE,
                     step=STEP,
                     recursive=False,
-                    stop_event=self._again,
-                    rust_timeout=LOOK,
+                    stop_event=self._restart,
+                    rust_timeout=CHECK_INTERVAL,
                     yield_on_timeout=True,
                     ignore_permission_denied=True,
                 ):
@@ -192,7 +202,7 @@ class Watched:
                         break
             except (OSError, UnicodeError, ExceptionGroup):
                 # A folder was just removed, or has a file whose name is not UTF-8.
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(RETRY_PAUSE)
                 if self._is_changed():
                     yield None
 
@@ -200,21 +210,26 @@ class Watched:
         return sorted({*self._roots, *(_existing_folder(path) for path in self._files)})
 
     def _has_new(self, paths: Iterable[str]) -> bool:
-        """Return whether a file is new after an error: the file may have been missing."""
+        """Return whether a file is new after an error, and note the new files.
+
+        The code with the error may have looked for such a file.
+        """
         if self._is_complete:
             return False
-        new = {path for path in paths if os.path.isfile(path) and is_watched(path, self._roots)}
-        new -= self._new_after_error | {*self._files}
-        self._new_after_error |= new
-        return bool(new)
+        new_paths = {
+            path for path in paths if os.path.isfile(path) and is_watched(path, self._roots)
+        }
+        new_paths -= self._new_after_error | {*self._files}
+        self._new_after_error |= new_paths
+        return bool(new_paths)
 
     def _is_changed(self) -> bool:
         """Return whether a file changed, and note the new signatures."""
-        now = {path: signature(path) for path in self._files}
-        is_changed = now != self._files
+        signatures = {path: signature(path) for path in self._files}
+        is_changed = signatures != self._files
         if is_changed:
-            self._files = now
-            self.last = time.monotonic()
+            self._files = signatures
+            self.last_change = time.monotonic()
         return is_changed
 
 

@@ -1,7 +1,7 @@
 """Frames: the messages on the pipes between the processes of a preview.
 
-A frame is a kind, a length, and so many bytes. Nobody runs what is in a frame as code. The limit of
-what a child prints comes last.
+A frame is a kind, a length, and so many bytes. Nobody runs what is in a frame as code. The limit
+for the output of a child comes last.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ HEAD = Struct(">cI")
 """One byte for the kind, four for the number of bytes that follow."""
 CHUNK = 1 << 20
 """The maximum number of bytes that are read from a pipe at once."""
-LARGEST = 1 << 30
+MAX_FRAME = 1 << 30
 """The maximum number of bytes in a frame; a larger length means that the pipe is broken."""
 
 START, BEFORE, QUESTION, KILL = b"S", b"B", b"Q", b"K"
@@ -31,6 +31,7 @@ OUTPUT, ENDED, BORN = b"O", b"E", b"P"
 BROKEN = b""
 """The kind of a frame that is too large."""
 OF_CHILDREN = (ANSWER, PAGE, SNAPSHOT)
+"""The kinds of frames that a child may send."""
 
 Frame: TypeAlias = tuple[bytes, bytes]
 """The kind of a frame, and its content."""
@@ -48,11 +49,14 @@ class FrameBuffer:
         self._bytes = bytearray()
 
     def add(self, content: bytes) -> Iterator[Frame]:
-        """Add bytes, and yield the frames that are complete with them."""
+        """Add bytes, and yield the frames that are complete with them.
+
+        After a frame that is too large, whose kind is ``BROKEN``, the other bytes are lost.
+        """
         self._bytes += content
         while len(self._bytes) >= HEAD.size:
             kind, size = HEAD.unpack_from(self._bytes)
-            if size > LARGEST:
+            if size > MAX_FRAME:
                 self._bytes.clear()
                 yield BROKEN, b""
                 return
@@ -92,19 +96,22 @@ def write_frame(descriptor: int, kind: bytes, content: bytes = b"") -> None:
 
 
 async def next_frame(reader: asyncio.StreamReader) -> Frame | None:
-    """Return the next frame of a stream; ``None`` at the end of the stream."""
+    """Return the next frame of a stream; ``None`` at the end of the stream.
+
+    A frame that is too large has the kind ``BROKEN``.
+    """
     try:
         kind, size = HEAD.unpack(await reader.readexactly(HEAD.size))
-        if size > LARGEST:
+        if size > MAX_FRAME:
             return BROKEN, b""
         return kind, await reader.readexactly(size)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
 
 
-# The limit of what a child prints.
+# The limit for the output of a child.
 
-SHOWN = 64 * 1024
+MAX_OUTPUT = 64 * 1024
 """The maximum number of bytes of output on the page. Further output is read, but not shown."""
 
 
@@ -112,7 +119,7 @@ class PrintedText:
     """Cuts what a child prints to 64 kB."""
 
     def __init__(self) -> None:
-        self._free_bytes = SHOWN
+        self._free_bytes = MAX_OUTPUT
 
     def cut(self, content: bytes) -> bytes:
         """Return the beginning of some output that the page still shows."""

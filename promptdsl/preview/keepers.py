@@ -70,8 +70,12 @@ class Keeper(ABC):
             _kill_living(self._process)
             await self._process.wait()
 
-    async def _open(self, mode: str, output: int | None) -> asyncio.subprocess.Process:
-        """Start a process, and connect it with pipes."""
+    async def _start_process(self, mode: str, output: int | None) -> asyncio.subprocess.Process:
+        """Start a process, and connect it with pipes.
+
+        ``mode`` is what the process is: ``nursery``, or ``cold`` for a child. ``output`` is where
+        its standard error goes.
+        """
         process = await asyncio.create_subprocess_exec(
             *self._command,
             mode,
@@ -95,7 +99,7 @@ class NurseryKeeper(Keeper):
 
     async def open(self) -> None:
         """Start the nursery, so that it is ready before the first job."""
-        await self._open("nursery", None)
+        await self._start_process("nursery", None)
 
     async def start(self, job: bytes) -> None:
         """Start a child with a job, and wait until the nursery has forked it.
@@ -106,16 +110,16 @@ class NurseryKeeper(Keeper):
             await self.open()
         self._pid = 0
         self.send(START, job)
-        kind, _ = await self._next()
+        kind, _ = await self._next_frame()
         self._is_dead = kind == ENDED
 
     async def receive(self) -> Frame:
         """Return the next frame of the child."""
         if self._is_dead:
             return ENDED, NURSERY_DIED
-        return await self._next()
+        return await self._next_frame()
 
-    async def _next(self) -> Frame:
+    async def _next_frame(self) -> Frame:
         """Return the next frame of the nursery; if the nursery died, end the child."""
         process = self._process
         assert process is not None
@@ -158,7 +162,7 @@ class ColdKeeper(Keeper):
 
     async def start(self, job: bytes) -> None:
         """Start a child with a job."""
-        process = await self._open("cold", subprocess.PIPE)
+        process = await self._start_process("cold", subprocess.PIPE)
         self._copying = asyncio.create_task(self._copy(process))
         self.send(START, job)
 
@@ -193,10 +197,11 @@ class ColdKeeper(Keeper):
         self._frames.put_nowait((ENDED, str(code).encode()))
 
     async def _copy_answers(self, reader: asyncio.StreamReader) -> None:
-        while (content := await next_frame(reader)) is not None:
-            if content[0] not in OF_CHILDREN:  # code of the user wrote to the pipe
+        while (received := await next_frame(reader)) is not None:
+            kind, _ = received
+            if kind not in OF_CHILDREN:  # code of the user wrote to the pipe
                 return self.kill()
-            self._frames.put_nowait(content)
+            self._frames.put_nowait(received)
         return None
 
     async def _copy_output(self, reader: asyncio.StreamReader) -> None:

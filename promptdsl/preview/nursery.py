@@ -68,6 +68,7 @@ from promptdsl.preview.frames import (
 BUDGET = 700
 """The budget of the prompt, in tokens: so small that a part is dropped."""
 MODELS = ("gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro")
+"""The targets of the payloads: one for each of the most used formats."""
 
 
 def warm_up() -> list[str]:
@@ -142,7 +143,7 @@ class Nursery:
     def __init__(self, load: LoadPrompts) -> None:
         self._load = load
         self._selector = selectors.DefaultSelector()
-        self._server = FrameBuffer()
+        self._server_frames = FrameBuffer()
         self._child: _Child | None = None
 
     def run(self) -> None:
@@ -162,7 +163,7 @@ class Nursery:
         content = os.read(0, CHUNK)
         if not content:
             raise EOFError
-        for kind, body in self._server.add(content):
+        for kind, body in self._server_frames.add(content):
             if kind in (KILL, START):
                 self._end()
             if kind == START:
@@ -172,6 +173,7 @@ class Nursery:
 
     def _fork(self) -> None:
         """Fork a child, and report the id of its process."""
+        # The child gets ``questions``, ``answers`` and ``printed``; the other ends stay here.
         pipes = [os.pipe(), os.pipe(), os.pipe()]
         (questions, asking), (answering, answers), (printing, printed) = pipes
         parent = os.getpid()
@@ -187,7 +189,6 @@ class Nursery:
         """Run the child in this process: in a new process group, with only its pipes open."""
         import resource  # only systems with fork() have it
 
-        code = 1
         try:
             os.setsid()
             end_with_parent(parent)
@@ -197,8 +198,8 @@ class Nursery:
                 os.dup2(descriptor, target)
             os.closerange(3, max(map(int, os.listdir("/proc/self/fd"))) + 1)
             run_child(self._load)
-        finally:
-            os._exit(code)
+        finally:  # after an error before run_child(), which ends the process itself
+            os._exit(1)
 
     def _end(self) -> None:
         """End the child, if there is one; report its exit code after everything that it sent."""
@@ -215,7 +216,7 @@ class Nursery:
 
 
 class _Child:
-    """A forked process and the pipes to it."""
+    """A forked process and the pipes to it; ``ended`` is called when the process has ended."""
 
     def __init__(
         self,
@@ -228,7 +229,7 @@ class _Child:
         self._pid, self._asking = pid, asking
         self._selector = selector
         self._unsent = bytearray()
-        self._answers, self._output = FrameBuffer(), PrintedText()
+        self._answer_frames, self._output = FrameBuffer(), PrintedText()
         self._handle = os.pidfd_open(pid)
         self._answering, self._printing = answering, printing
         for descriptor in (asking, answering, printing):
@@ -254,7 +255,7 @@ class _Child:
     def _read_answers(self) -> bool:
         """Pass frames of the child to the server; return whether there may be more."""
         content = self._content(self._answering)
-        for kind, body in self._answers.add(content):
+        for kind, body in self._answer_frames.add(content):
             if kind not in OF_CHILDREN:  # code of the user wrote to the pipe
                 self.kill()
                 return False

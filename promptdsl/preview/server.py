@@ -27,7 +27,7 @@ from promptdsl.preview.access import Guard, refused
 from promptdsl.preview.keepers import ColdKeeper, Keeper, NurseryKeeper
 from promptdsl.preview.session import Choices, PreviewJob, Session
 
-LARGEST = 64 * 1024
+MAX_BODY = 64 * 1024
 """The maximum number of bytes in the body of a request."""
 
 
@@ -90,6 +90,7 @@ async def _serve(
     server = _Server(config)
 
     def stop() -> None:
+        """End the server; the second call ends it without waiting for its responses."""
         session.end()
         logging.getLogger("uvicorn.error").setLevel(
             logging.CRITICAL
@@ -97,8 +98,8 @@ async def _serve(
         server.force_exit = server.should_exit
         server.should_exit = True
 
-    running = asyncio.create_task(session.run())
-    running.add_done_callback(lambda _: stop())
+    session_task = asyncio.create_task(session.run())
+    session_task.add_done_callback(lambda _: stop())
     loop = asyncio.get_running_loop()
 
     def interrupted(signal_number: int, frame: object) -> None:
@@ -111,9 +112,9 @@ async def _serve(
     for signal_number in signals:
         signal.signal(signal_number, interrupted)
     await server.serve(sockets=[listening])
-    running.cancel()
+    session_task.cancel()
     with suppress(asyncio.CancelledError):
-        await running
+        await session_task
 
 
 class _Server(uvicorn.Server):
@@ -128,11 +129,13 @@ class _Server(uvicorn.Server):
 def _app(session: Session, title: str) -> Starlette:
     """Return the application: its three paths and their responses."""
     html = live_page_html(title)
-    _, _, rest = html.partition(' content="')
-    rules = unescape(rest.partition('"')[0]) + "; frame-ancestors 'none'"
+    # The first ``content`` in the page is its security policy. As a header, it may also forbid
+    # other pages to show this one in a frame.
+    _, _, after_content = html.partition(' content="')
+    policy = unescape(after_content.partition('"')[0]) + "; frame-ancestors 'none'"
 
     async def page(_: Request) -> Response:
-        return HTMLResponse(html, headers={"content-security-policy": rules})
+        return HTMLResponse(html, headers={"content-security-policy": policy})
 
     async def states(_: Request) -> Response:
         return StreamingResponse(session.states(), media_type="application/x-ndjson")
@@ -142,7 +145,7 @@ def _app(session: Session, title: str) -> Starlette:
         try:
             async for piece in request.stream():
                 body += piece
-                if len(body) > LARGEST:
+                if len(body) > MAX_BODY:
                     return refused(413, "the body is too large")
             session.choose(Choices.from_data(json.loads(body)))
         except (ValueError, RecursionError) as error:

@@ -1,6 +1,9 @@
-"""A session: it renders each save and each choice with a child, and publishes what the page shows.
+"""A session: it renders the newest save or choice, and publishes what the page shows.
 
-In this order: problems of a child, what a reader chose on the page, and :class:`Session`.
+A *child* is a process that runs the code of the prompts and renders them. A keeper starts and ends
+it. On Linux the keeper has a *nursery*, a process that forks each child.
+
+In this order: texts for the page, what a reader chose on the page, and :class:`Session`.
 """
 
 import asyncio
@@ -19,7 +22,7 @@ from promptdsl.preview.files import Watched
 from promptdsl.preview.frames import ANSWER, BEFORE, ENDED, OUTPUT, PAGE, QUESTION, SNAPSHOT
 from promptdsl.preview.keepers import NURSERY_DIED, Keeper
 
-# Problems of a child, as the page shows them.
+# Texts for the page: why a child ended, and the command for another machine.
 
 
 def slow_problem(limit: float, timeout: float) -> JsonDict:
@@ -31,18 +34,20 @@ def slow_problem(limit: float, timeout: float) -> JsonDict:
 
 
 def ended_problem(code: bytes, *, is_nursery: bool) -> JsonDict:
-    """Return the error for a child that ended by itself, or with its nursery."""
+    """Return the error for a child that the session did not end.
+
+    ``code`` is its exit code; the number of a signal is negative. With ``is_nursery`` the nursery
+    died, and the child with it.
+    """
     if is_nursery:
         return _problem(
             "the process that starts the processes of prompts has ended",
             "save a file: it starts again",
         )
     exit_code = int(code)
-    how = (
-        f"with the exit code {exit_code}"
-        if exit_code >= 0
-        else f"by the signal {_signal_name(-exit_code)}"
-    )
+    how = f"with the exit code {exit_code}"
+    if exit_code < 0:
+        how = f"by the signal {_signal_name(-exit_code)}"
     return _problem(f"the process of the prompt ended {how}", "save a file: it starts again")
 
 
@@ -64,17 +69,22 @@ def _problem(what: str, fix: str) -> JsonDict:
 
 # What a reader chose on the page: a prompt, a budget, a model, and payloads.
 
-LONGEST_CHOICE = 500
-"""The maximum number of characters in a name."""
-MOST = 20
-"""The maximum number of payloads on the page."""
-LARGEST = 1_000_000_000
+MAX_NAME = 500
+"""The maximum number of characters in the name of a prompt, a model or a provider."""
+MAX_PAYLOADS = 20
+"""The maximum number of payloads that a reader can choose."""
+MAX_BUDGET = 1_000_000_000
 """The maximum budget, in tokens."""
 
 
 @attrs.frozen
 class Choices:
-    """What a reader chose on the page; ``None`` means what the command line says."""
+    """What a reader chose on the page.
+
+    ``None`` for ``prompt`` is the first prompt. ``None`` for ``budget`` and ``model`` means what
+    the command line says. ``targets`` are models and providers: the page shows their payloads after
+    those of the command line.
+    """
 
     prompt: str | None = None
     budget: int | None = None
@@ -84,15 +94,15 @@ class Choices:
     @classmethod
     def from_data(cls, data: object) -> "Choices":
         """Return the choices in JSON data; raise :class:`ValueError` for any other data."""
-        if not isinstance(data, dict) or {*cast("dict[str, object]", data)} != {*_NAMES}:
-            raise ValueError(f"the body is not an object with {', '.join(_NAMES)}")
-        prompt, budget, model, targets = (cast("dict[str, object]", data)[name] for name in _NAMES)
-        if not isinstance(targets, list) or len(cast("list[object]", targets)) > MOST:
-            raise ValueError(f"targets is not a list of at most {MOST} names")
-        names: list[object] = [*cast("list[object]", targets)]
-        if budget is not None and (type(budget) is not int or not 1 <= budget <= LARGEST):
+        if not isinstance(data, dict) or {*cast("dict[str, object]", data)} != {*_KEYS}:
+            raise ValueError(f"the body is not an object with {', '.join(_KEYS)}")
+        prompt, budget, model, targets = (cast("dict[str, object]", data)[key] for key in _KEYS)
+        if not isinstance(targets, list) or len(cast("list[object]", targets)) > MAX_PAYLOADS:
+            raise ValueError(f"targets is not a list of at most {MAX_PAYLOADS} names")
+        target_names: list[object] = [*cast("list[object]", targets)]
+        if budget is not None and (type(budget) is not int or not 1 <= budget <= MAX_BUDGET):
             raise ValueError("budget is not a number of tokens")
-        if not all(_is_name(name) for name in names):
+        if not all(_is_name(name) for name in target_names):
             raise ValueError("targets has items that are not names")
         if not all(name is None or _is_name(name) for name in (prompt, model)):
             raise ValueError("prompt or model is not a name")
@@ -100,28 +110,31 @@ class Choices:
             cast("str | None", prompt),
             budget,
             cast("str | None", model),
-            tuple(cast("list[str]", names)),
+            tuple(cast("list[str]", target_names)),
         )
 
 
-_NAMES = ("prompt", "budget", "model", "targets")
+_KEYS = ("prompt", "budget", "model", "targets")
+"""The keys of the choices in JSON: the names of the fields, in their order."""
 
 
 def _is_name(name: object) -> bool:
-    return isinstance(name, str) and 0 < len(name) <= LONGEST_CHOICE
+    return isinstance(name, str) and 0 < len(name) <= MAX_NAME
 
 
 # The session.
 
-LATER = 2.0
-"""The minimum time limit for an answer after the first, in seconds.
+MIN_TIME_LIMIT = 2.0
+"""The minimum time limit for a further answer of a child about the same prompt, in seconds.
 
-The limit is twice the time of the last render if that is more.
+The limit is twice the time of the last render if that is longer. The first answer, and the first
+one about another prompt, have the limit of the job.
 """
-PATIENCE = 1.0
-"""The minimum time that a render may still take after a newer save, in seconds.
+MIN_PATIENCE = 1.0
+"""The minimum patience, in seconds.
 
-It is twice the time from the last question to its answer if that is more.
+The patience is how long a render may take after its question if a newer save waits. It is twice the
+time from the last question to its answer if that is longer.
 """
 HEADER: Mapping[str, type | tuple[type, ...]] = {
     "names": list,
@@ -132,12 +145,14 @@ HEADER: Mapping[str, type | tuple[type, ...]] = {
     "digest": (str, NoneType),
     "seconds": float,
 }
-"""The keys of an answer, each with the type of its value."""
-QUIET, LONGEST = 0.15, 1.5
-"""How long a render waits during many saves, in seconds.
+"""The keys that each answer must have, each with the type of its value.
 
-It begins ``QUIET`` seconds after the last save, or after ``LONGEST`` seconds of saves.
+A child also sends ``cpu``, which is only passed on to the page.
 """
+QUIET_TIME = 0.15
+"""During many saves, a render starts so many seconds after the last save."""
+MAX_BURST = 1.5
+"""After so many seconds of saves, a render starts although there are further saves."""
 
 
 @attrs.frozen
@@ -158,17 +173,25 @@ class PreviewJob:
 
 @attrs.define
 class PageState:
-    """What the page shows now. ``page`` is JSON of the child, which is passed on as it is."""
+    """What the page shows now."""
 
     page: bytes = b""
+    """The last page of ``prompt``: JSON of the child, which is passed on without a change."""
     page_number: int = 0
     prompt: str = ""
+    """The name of the prompt on ``page``. The last answer may be an error of another prompt."""
     header: JsonDict = attrs.field(factory=dict[str, Any])
+    """The header of the last answer: a page or an error."""
     error: JsonDict | None = None
+    """The error that the page shows above the last page."""
     work: str = ""
+    """What the child does: ``"importing"``, ``"rendering"``, or nothing (an empty string)."""
     began: float = 0
+    """When this work began, by ``time.monotonic``."""
     output: bytes = b""
+    """What the child printed."""
     renders: int = 0
+    """The number of children that were started."""
 
 
 class Session:
@@ -180,28 +203,29 @@ class Session:
     def __init__(self, job: PreviewJob, keeper: Keeper) -> None:
         self._job, self._keeper = job, keeper
         self._choices = self._last_question = Choices()
-        """What the reader chose last, and what the last question to the child was."""
+        """What the reader chose last, and what the child was asked last."""
         self._is_chosen = False
-        """Whether a choice waits. It may be equal to the last choice, if that got no answer."""
+        """Whether a choice waits. It may be equal to ``_last_question``, which got no answer."""
         self._page_state = PageState()
         self._version = 0
         self._changed = asyncio.Event()
         self._work_waits = asyncio.Event()
         self._is_saved = True
+        """Whether a save waits. At first it is true, for the first render."""
         self._is_burst = False
-        """Whether a save came during the render of an older save."""
+        """Whether the save that waits came during a render."""
         self._watched = Watched(job.files, job.roots)
         self._reading: asyncio.Task[None] | None = None
         self._is_killed = False
-        """Whether this session ends the child, so that its end is not an error."""
+        """Whether this session ends the child itself, so that its end is not an error."""
         self._answer: asyncio.Future[JsonDict | None] | None = None
         self._answer_parts: dict[bytes, bytes] = {}
         self._snapshots: list[tuple[str, bytes]] = []
         """The digest and the snapshot of the last two different pages, the newest first."""
         self._seconds = 0.0
         """The time of the last render, in seconds."""
-        self._patience = PATIENCE
-        """How long to wait for an answer after a newer save; it doubles until an answer comes."""
+        self._patience = MIN_PATIENCE
+        """How long a render may take if a newer save waits, in seconds: see ``MIN_PATIENCE``."""
         self._is_ending = False
 
     async def run(self) -> None:
@@ -228,7 +252,7 @@ class Session:
                 await self._work_waits.wait()
 
     def choose(self, choices: Choices) -> None:
-        """Show what a reader chose, instead of a choice that still waits."""
+        """Note what a reader chose, for the next render; it replaces a choice that still waits."""
         self._choices = choices
         self._is_chosen = True
         self._work_waits.set()
@@ -257,7 +281,10 @@ class Session:
                     yield b"\n"  # sending shows whether the reader is still there
 
     def _state(self) -> JsonDict:
-        """Return what the page shows, as JSON data, but for the page itself."""
+        """Return what the page shows, as JSON data, without the page itself.
+
+        ``prompt`` is the prompt of the last answer, also of an error.
+        """
         page_state = self._page_state
         return {
             "version": self._version,
@@ -276,9 +303,10 @@ class Session:
             "isCold": self._job.is_cold,
         }
 
-    def _publish(self, **changes: Any) -> None:  # Any: fields of Shown
-        for name, field in changes.items():
-            setattr(self._page_state, name, field)
+    def _publish(self, **changes: Any) -> None:  # Any: the values of any fields of PageState
+        """Change these fields of the page state, and wake the streams of states."""
+        for name, new_value in changes.items():
+            setattr(self._page_state, name, new_value)
         self._version += 1
         self._changed.set()
         self._changed = asyncio.Event()
@@ -289,7 +317,10 @@ class Session:
         self._publish()
 
     async def _watch(self) -> None:
-        """Note each change of a file that was read, or that may have been missing."""
+        """Note each change of a file that was read; after an error, each new file, too.
+
+        The code with the error may have looked for the new file.
+        """
         async for _ in self._watched.changes():
             self._is_saved = True
             self._is_burst = self._page_state.work != ""
@@ -298,15 +329,15 @@ class Session:
     async def _render_save(self) -> None:
         """Render what was saved last; during many saves, wait for the last of them."""
         if self._is_burst:
-            await self._finish()
+            await self._wait_for_quiet()
         await self._end_child()
         self._is_saved = self._is_burst = False
         await self._first_answer()
 
-    async def _finish(self) -> None:
-        """Wait until no file was changed for a moment."""
-        end = time.monotonic() + LONGEST
-        while time.monotonic() < min(self._watched.last + QUIET, end):
+    async def _wait_for_quiet(self) -> None:
+        """Wait until no file was changed for ``QUIET_TIME``, at most ``MAX_BURST`` seconds."""
+        end = time.monotonic() + MAX_BURST
+        while time.monotonic() < min(self._watched.last_change + QUIET_TIME, end):
             await asyncio.sleep(0.02)
 
     async def _first_answer(self) -> None:
@@ -317,17 +348,15 @@ class Session:
         job = {"arguments": self._job.arguments, "roots": [*self._job.roots]}
         await self._keeper.start(json.dumps(job).encode())
         self._reading = asyncio.create_task(self._read())
-        for name, content in self._before():
-            self._keeper.send(name, content)
+        if self._snapshots:
+            self._keeper.send(BEFORE, self._earlier_snapshots())
         await self._ask(self._job.timeout)
 
-    def _before(self) -> list[tuple[bytes, bytes]]:
-        """Return the frame with the snapshots of the last pages, if there are any."""
-        if not self._snapshots:
-            return []
+    def _earlier_snapshots(self) -> bytes:
+        """Return the snapshots of the last pages as JSON: the child compares its page with them."""
         name = json.dumps(self._page_state.prompt).encode()
         rows = [b"[%b, %b]" % (json.dumps(key).encode(), text) for key, text in self._snapshots]
-        return [(BEFORE, b'{"prompt": %b, "snapshots": [%b]}' % (name, b",".join(rows)))]
+        return b'{"prompt": %b, "snapshots": [%b]}' % (name, b",".join(rows))
 
     async def _render_choice(self) -> None:
         """Ask the child for what was chosen last; start a child if it has ended."""
@@ -338,12 +367,13 @@ class Session:
         if self._choices.prompt != self._last_question.prompt:
             await self._ask(self._job.timeout)
         else:
-            await self._ask(max(LATER, 2 * self._seconds))
+            await self._ask(max(MIN_TIME_LIMIT, 2 * self._seconds))
 
     async def _ask(self, limit: float) -> None:
         """Ask the child for what was chosen last, and show its answer.
 
-        If a save comes before the answer, the answer is shown only if it comes soon.
+        After ``limit`` seconds, the child is ended, and the page shows an error. If a newer save
+        waits, the session waits for the answer only until the end of its patience.
         """
         self._last_question = self._choices
         self._is_chosen = False
@@ -358,17 +388,19 @@ class Session:
                 self._show_error(slow_problem(limit, self._job.timeout))
                 return
             if self._is_saved and waited > self._patience:
-                self._patience *= 2  # so that the render of one of many saves is finished
+                # With more patience each time, a slow render is finished even if saves never stop.
+                self._patience *= 2
                 return
             await asyncio.wait([self._answer], timeout=min(limit - waited, 0.05) + 0.001)
         header = self._answer.result()
         if header is not None:
-            self._patience = max(PATIENCE, 2 * (time.monotonic() - start))
+            self._patience = max(MIN_PATIENCE, 2 * (time.monotonic() - start))
             self._show(header)
 
     def _show(self, header: JsonDict) -> None:
         """Show an answer: a page, or an error above the last page of the same prompt."""
-        if self._watched.read(header["files"], is_complete=header["error"] is None):
+        is_outdated = self._watched.read(header["files"], is_complete=header["error"] is None)
+        if is_outdated:  # a file changed after the render read it
             self._is_saved = True
         page_state = self._page_state
         self._seconds = header["seconds"]
@@ -389,29 +421,34 @@ class Session:
         self._snapshots = [(digest, snapshot), *older_rows[:1]]
 
     def _show_error(self, error: JsonDict) -> None:
+        """Show an error above the last page."""
         self._publish(error=error, work="")
 
     async def _read(self) -> None:
-        """Read the frames of the child until it ends."""
+        """Read the frames of the child until it ends, and show how it ended.
+
+        The page and the snapshot of an answer come before its header.
+        """
         while True:
             kind, content = await self._keeper.receive()
             if kind == OUTPUT:
                 self._publish(output=self._page_state.output + content)
             elif kind == ANSWER:
                 header = _header(content)
-                if header is None:
+                if header is None:  # the page then shows that the child was killed
                     self._keeper.kill()
                 else:
-                    self._finish_question(header)
+                    self._pass_on(header)
             elif kind == ENDED:
                 break
             else:
                 self._answer_parts[kind] = content
         if not self._is_killed:
             self._show_error(ended_problem(content, is_nursery=content == NURSERY_DIED))
-        self._finish_question(None)
+        self._pass_on(None)
 
-    def _finish_question(self, header: JsonDict | None) -> None:
+    def _pass_on(self, header: JsonDict | None) -> None:
+        """Give the header to ``_ask``, which waits for it; ``None`` if the child has ended."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(header)
 
@@ -428,15 +465,15 @@ class Session:
 
 
 def _header(content: bytes) -> JsonDict | None:
-    """Return the header of an answer; ``None`` if it is wrong, as code of the user wrote it."""
+    """Return the header of an answer; ``None`` for content that is not one.
+
+    Such content is from code of the user that wrote to the pipe of the child.
+    """
     try:
         header: JsonDict = json.loads(content)
-        is_answer = all(isinstance(header[name], kind) for name, kind in HEADER.items())
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        RecursionError,
-    ):  # not JSON, or not the header of an answer
+        is_answer = all(
+            isinstance(header[key], expected_type) for key, expected_type in HEADER.items()
+        )
+    except (ValueError, LookupError, TypeError, RecursionError):  # not JSON, or not all keys
         return None
     return header if is_answer else None

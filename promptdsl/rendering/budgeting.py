@@ -25,7 +25,7 @@ from promptdsl.tokens import tokens_for
 from promptdsl.tokens.count import Tokens
 from promptdsl.tree.masks import OPAQUE, TURN
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.rewrite import is_compacted, opaque, with_content
+from promptdsl.tree.rewrite import is_compacted, opaque_nodes, with_content
 from promptdsl.tree.turn_nodes import ConversationNode, LazyNode, LimitNode, RootNode
 
 # The functions of lazies are called or awaited, and each result becomes a node.
@@ -135,7 +135,7 @@ def fit_tree(
         return messages_total(outgoing.prompt, outgoing.stages[-1][1], tokens, facts)
 
     measuring = partial(_measuring, tree, request, settings, tokens)
-    nodes = opaque(tree)
+    nodes = opaque_nodes(tree)
     replaced: Callable[[], Iterable[Dropped]] = tuple
     if any(map(is_compacted, nodes)):
         from promptdsl.budget.recorded import compactions_in, without_compacted
@@ -171,7 +171,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
     budget = request.budget
     if budget is None or budget.tokens is None or request.tokens_per_weight is not None:
         return
-    if not any(isinstance(node, LazyNode) for node in opaque(tree)):
+    if not any(isinstance(node, LazyNode) for node in opaque_nodes(tree)):
         return
     settings = settings_of(request, tree)
     tree = with_reserved_tags(tree, settings.config)

@@ -22,7 +22,7 @@ from promptdsl.tree.masks import HINTED, OPAQUE, REQUEST, RESULT, SHIFT
 from promptdsl.tree.node import Child, Node, label, walk
 from promptdsl.tree.part_nodes import TemplateNode, ToolResultNode, ValueNode
 from promptdsl.tree.recorded import recordings
-from promptdsl.tree.rewrite import opaque
+from promptdsl.tree.rewrite import opaque_nodes
 from promptdsl.tree.turn_nodes import (
     ComponentNode,
     RecordedNode,
@@ -206,7 +206,9 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """
     nodes: list[tuple[TemplateNode, frozenset[str], frozenset[str]]] = []
     used: defaultdict[frozenset[str], set[str]] = defaultdict(set)
-    nodes_by_id = {id(node): node for name in ("written", "fill") for node in opaque(stages[name])}
+    nodes_by_id = {
+        id(node): node for name in ("written", "fill") for node in opaque_nodes(stages[name])
+    }
     for node in nodes_by_id.values():
         if isinstance(node, TemplateNode):
             mapped = frozenset(node.variables.keys() - {*getattr(node, "keywords", ())})

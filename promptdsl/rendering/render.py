@@ -61,7 +61,7 @@ from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.lower import lower
 from promptdsl.tree.masks import EVENT, FAILED, OPAQUE, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
-from promptdsl.tree.rewrite import leaves_no_choice, opaque
+from promptdsl.tree.rewrite import leaves_no_choice, opaque_nodes
 from promptdsl.tree.turn_nodes import ConversationNode, PromptedOutputNode, RootNode
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
         stages.append((name, tree))
     lose = partial(attrs.evolve, LONE_SURROGATE)
     losses = (lose(path=f"history[{index}]", source=node.source) for node, index in lost)
-    fits_as_is = not tree._mask & OPAQUE or leaves_no_choice(opaque(tree))
+    fits_as_is = not tree._mask & OPAQUE or leaves_no_choice(opaque_nodes(tree))
     return _for_target(request, tuple(stages), tuple(losses), fits_as_is=fits_as_is)
 
 
@@ -345,7 +345,9 @@ def _again(
     ):
         template = None
     other = attrs.evolve(_repeated(request), provider=provider, template=template, again=True)
-    return _for_target(other, stages, losses, fits_as_is=leaves_no_choice(opaque(stages[-1][1])))
+    return _for_target(
+        other, stages, losses, fits_as_is=leaves_no_choice(opaque_nodes(stages[-1][1]))
+    )
 
 
 def _again_at_once(request: RenderRequest) -> RenderRequest:

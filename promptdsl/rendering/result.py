@@ -26,7 +26,7 @@ from promptdsl.rendering.text.layout import packed, unpacked
 from promptdsl.tree.masks import CACHE, REQUEST, SHIFT
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.part_nodes import VolatileNode
-from promptdsl.tree.rewrite import is_compacted, opaque
+from promptdsl.tree.rewrite import is_compacted, opaque_nodes
 from promptdsl.tree.turn_nodes import ComponentNode, RootNode
 
 if TYPE_CHECKING:
@@ -801,7 +801,7 @@ class Rendered:
     def _located_dropped(self) -> "Sequence[DroppedCard]":
         """Return the dropped parts with the locations where they were written."""
         stages = dict(self._stages)
-        if any(map(is_compacted, opaque(stages["read"]))):
+        if any(map(is_compacted, opaque_nodes(stages["read"]))):
             return ()
         dropped = self._dropped()
         if not dropped and stages["place"] is stages["pair"]:

@@ -11,7 +11,7 @@ from typing import cast
 
 from promptdsl.components.block import finish
 from promptdsl.components.scope import detached, innermost, is_unused
-from promptdsl.components.turns import write_timeline
+from promptdsl.components.turns import timeline_of
 from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.source import author
@@ -48,7 +48,7 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
         for node in (*definitions, history, *history.content):
             object.__setattr__(node, "_code", author())
             object.__setattr__(node, "_offset", -1)
-        timeline = write_timeline((*definitions, history), author())
+        timeline = timeline_of((*definitions, history), author())
         timeline.transformation = partial(_as_sent, prompt)
         return cast("RootNode", finish(timeline))
 
@@ -93,7 +93,7 @@ def root_around(tree: object) -> RootNode:
             at=(author(), node.source),
         )
     with detached():
-        return cast("RootNode", finish(write_timeline((node,), author())))
+        return cast("RootNode", finish(timeline_of((node,), author())))
 
 
 def _open_block_with(node: Node) -> Node | None:

@@ -36,6 +36,7 @@ from promptdsl.templates.limits import (
 # The text of a value, and the operators of templates. A result that is too large is refused.
 
 _SEQUENCES: tuple[type[Sized], ...] = (str, list, tuple)
+"""The types that ``*`` can repeat."""
 
 
 def is_mapping(value: object) -> TypeGuard[dict[object, object]]:
@@ -83,9 +84,10 @@ def text(value: object, name: str | None = None) -> str:
 def joined(values: Iterable[object], separator: object = "") -> str:
     """Return the texts of values as one text, with a separator between them."""
     texts = [text(value) for value in values]
-    between = text(separator)
-    check_length(sum(map(len, texts)) + len(between) * (len(texts) - 1))
-    return bounded(between.join(texts))
+    separator_text = text(separator)
+    # The length is checked before the text is made.
+    check_length(sum(map(len, texts)) + len(separator_text) * (len(texts) - 1))
+    return bounded(separator_text.join(texts))
 
 
 def replaced(value: object, old: object, new: object, count: int | None = None) -> str:
@@ -183,6 +185,7 @@ def _json(value: object, indent: int | None = None) -> str:
     return htmlsafe_json_dumps(json.loads(json_text(value)), indent=indent, sort_keys=True)
 
 
+# The names of the filters by what they change: texts, items one by one, or any value.
 _TEXT_FILTERS = (
     *("capitalize", "indent", "lower", "string", "title", "trim", "truncate", "upper", "wordcount"),
 )
@@ -195,8 +198,7 @@ _VALUE_FILTERS = (
     *("length", "reverse", "round"),
 )
 FILTERS: Mapping[str, Filter] = {
-    # In this order: filters of text, filters of items, which count each item as a step, and
-    # filters of any value.
+    # A filter of items counts each item as a step.
     **{name: _bounded_filter(_JINJA_FILTERS[name], text) for name in _TEXT_FILTERS},
     **{name: _bounded_filter(_JINJA_FILTERS[name], counted) for name in _ITEM_FILTERS},
     **{name: _bounded_filter(_JINJA_FILTERS[name]) for name in _VALUE_FILTERS},
@@ -213,6 +215,7 @@ TESTS: Mapping[str, Callable[..., bool]] = {
 }
 
 _ENCODED = "leave it out: every value is encoded"
+"""The advice for a filter that escapes."""
 INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("e", "escape", "forceescape"), _ENCODED),
     "safe": "pass trusted(text) as the variable, and write {{ name }} without a filter",
@@ -304,13 +307,14 @@ def collect(outputs: Iterable[Output]) -> Rope:
     return Rope(joined)
 
 
-# The compiler of templates, which separates the text of a template from the values in it.
+# The checks of the syntax tree, and the compiler, which separates text and values.
 
 # Jinja names the methods of a visitor after its nodes.
 # ruff: noqa: N802
 
 
 _INCLUDING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
+"""The statements that name another template."""
 SYNTAX_FIX = "the mistake may be on an earlier line"
 
 

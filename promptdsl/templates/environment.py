@@ -41,7 +41,7 @@ from promptdsl.templates.compiler import (
 )
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.limits import (
-    DEFAULT,
+    DEFAULT_WHITE_SPACE,
     RUN,
     StandIn,
     TemplateFile,
@@ -83,12 +83,15 @@ class _SectionName(str):
     __slots__ = ()
 
 
-_CONTAINERS_OF_KEYS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+_WORDS_FOR_CONTAINERS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     *((str, "a string"), ((list, tuple), "a list"), (Mapping, "a mapping")),
 )
+"""The words of an error for a value in which a name is missing, by the type of the value."""
 
 
 class _Undefined(StrictUndefined):
+    """An undefined name: each use raises :class:`UndefinedName`, but not ``is defined``."""
+
     __slots__ = ()
 
     def __init__(
@@ -103,7 +106,7 @@ class _Undefined(StrictUndefined):
             # A hint is the complete message: then no other name is suggested.
             error = partial(UndefinedName, obj, None)
         elif obj is not missing:
-            words = (word for kinds, word in _CONTAINERS_OF_KEYS if isinstance(obj, kinds))
+            words = (word for kinds, word in _WORDS_FOR_CONTAINERS if isinstance(obj, kinds))
             container = next(words, type(obj).__name__)
             hint = f"{container} has no {name!r}"
         super().__init__(hint, obj, name, cast("type[UndefinedName]", error))
@@ -117,7 +120,8 @@ class _Template(Template):
 
     names: frozenset[str] | None = None
     """The names in it; ``None`` if it has inputs, or if another template may use its variables."""
-    trimmed = ""  # its source, if the line end after a tag is left out
+    trimmed = ""
+    """Its source if the line end after a ``{% ... %}`` is left out, for a hint; otherwise empty."""
     front_matter: FrontMatter | None = None
     """Its front matter, if it declares inputs."""
     section: LibrarySection | None = None
@@ -138,8 +142,8 @@ class _Template(Template):
         """Return the context of this template when another template includes or imports it."""
         if self.front_matter is None or RUN.get().none_is_empty:
             return super().new_context(vars, shared, locals)
-        inner = {name: data for name, data in (locals or {}).items() if data is not missing}
-        return super().new_context(self.front_matter.chosen({**(vars or {}), **inner}))
+        local_data = {name: data for name, data in (locals or {}).items() if data is not missing}
+        return super().new_context(self.front_matter.chosen({**(vars or {}), **local_data}))
 
     def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:
         modules = RUN.get().modules
@@ -193,6 +197,7 @@ def _replaced(template: _Template, write: StandIn) -> _Template:
 
 
 def _range(*ends: int) -> range:
+    """Return a range; raise :class:`TemplateError` for one that is too long."""
     numbers = range(*ends)
     # len() fails for a very long range.
     check_count((numbers.stop - numbers.start) // numbers.step)
@@ -305,6 +310,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return _replaced(template, run.stand_ins[template.section.name])
         return used(template)
 
+    # Compiled code calls ``section``, ``step``, ``put`` and ``joined`` of the environment.
     section = _SectionName
 
     def step(self) -> bool:
@@ -387,7 +393,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 _sandbox = lru_cache(maxsize=64)(Sandbox)
 
 
-def sandbox(white_space: WhiteSpace = DEFAULT, home: TemplateFolder | None = None) -> Sandbox:
+def sandbox(
+    white_space: WhiteSpace = DEFAULT_WHITE_SPACE, home: TemplateFolder | None = None
+) -> Sandbox:
     """Return the sandbox for these settings, which caches compiled templates.
 
     ``home`` is the folder of a library, whose templates can include only files of this folder by a

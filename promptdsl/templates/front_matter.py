@@ -26,6 +26,7 @@ from promptdsl.templates.variables import check_variables
 
 BLANKS = re.compile(r"[ \t]*")
 TYPES = "str, int, float, bool, date, list[...] of these, or one of A, B"
+"""The types of inputs, in the words of an error."""
 _SCALAR = re.compile(r"(str|int|float|bool|date)\b")
 _LIST = re.compile(r"list[ \t]*\[[ \t]*")
 _CLOSING = re.compile(r"[ \t]*\]")
@@ -296,6 +297,7 @@ def _wrong_value(location: str, kind: Kind, value: object) -> TemplateError:
 # The front matter of a template: its title, its description and its inputs.
 
 MAX_INPUTS = 100
+"""The maximum number of inputs of a template."""
 MAX_LINE = 1_000
 """The maximum number of characters of a line of front matter."""
 
@@ -303,7 +305,8 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _FENCE = re.compile(r"---[ \t]*")
 _LATE = re.compile(r"(\s+)---[ \t]*[\r\n]\s*(?:title|description|inputs)[ \t]*:")
 """Front matter that does not begin with the text: there is white space before it."""
-_EMPTY = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
+_EMPTY_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
+"""The empty lines after front matter, which are not sent."""
 _KEY = re.compile(r"(\w+)[ \t]*:[ \t]*(.*)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -321,7 +324,7 @@ _RESERVED = {
     *WhiteSpace._fields,
 }
 """The names that have a meaning in templates, or that are arguments of ``Template``."""
-_AS_TEXT = 'to send "---" as text, begin the file with {# #}'
+_TEXT_ADVICE = 'to send "---" as text, begin the file with {# #}'
 
 
 @attrs.frozen
@@ -385,9 +388,9 @@ def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
     if not source.startswith("---"):
         late = _LATE.match(source) if source[:1].isspace() else None
         if late is not None:
-            before = len(_LINE_END.findall(late[1]))
+            lines_before = len(_LINE_END.findall(late[1]))
             problem = "front matter begins in the first line, without white space before it"
-            raise _wrong(name, before + 1, problem, f"remove the white space; {_AS_TEXT}")
+            raise _wrong(name, lines_before + 1, problem, f"remove the white space; {_TEXT_ADVICE}")
         return None, source
     lines: list[str] = []
     start, is_closed = 0, False
@@ -401,18 +404,22 @@ def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
         start = end.end() if end else len(source)
         lines.append(line)
         if end is None and not is_closed:
-            raise _wrong(name, 1, "the front matter has no closing line ---", _AS_TEXT)
-    empty = _EMPTY.match(source, start)
-    after = empty.end() if empty else start
-    count = len(_LINE_END.findall(source, 0, after))
-    return _front_matter(lines[1:-1], count, name), source[after:]
+            raise _wrong(name, 1, "the front matter has no closing line ---", _TEXT_ADVICE)
+    empty_lines = _EMPTY_LINES.match(source, start)
+    text_start = empty_lines.end() if empty_lines else start
+    lines_before_text = len(_LINE_END.findall(source, 0, text_start))
+    return _front_matter(lines[1:-1], lines_before_text, name), source[text_start:]
 
 
-def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter:
+def _front_matter(lines: list[str], lines_before_text: int, name: str | None) -> FrontMatter:
+    """Return what the lines between the two lines ``---`` declare.
+
+    Raises :class:`TemplateError`, with the number of the line, for a mistake.
+    """
     texts: dict[str, str] = {}
     inputs: list[Input] | None = None
     for line_number, line in enumerate(lines, 2):
-        problem, fix = "", _AS_TEXT
+        problem, fix = "", _TEXT_ADVICE
         if len(line) > MAX_LINE:
             problem, fix = f"the line has more than {MAX_LINE:,} characters", "make it shorter"
         elif _CONTROL.search(line):
@@ -434,9 +441,9 @@ def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter
         elif match[1] not in ("title", "description", "inputs"):
             problem = f"front matter has no {match[1][:60]!r}"
             suggestion = nearest(match[1], ("title", "description", "inputs"))
-            fix = f"{suggestion}; {_AS_TEXT}".replace("?;", "?")
-            after_inputs = [*texts][-1:] == ["inputs"]
-            fix = "begin the line of an input with two spaces" if after_inputs else fix
+            fix = f"{suggestion}; {_TEXT_ADVICE}".replace("?;", "?")
+            follows_inputs = [*texts][-1:] == ["inputs"]
+            fix = "begin the line of an input with two spaces" if follows_inputs else fix
         elif match[1] in texts:
             problem, fix = f"{match[1]!r} is written twice", "leave one of them out"
         elif match[1] == "inputs" and match[2] and match[2][0] != "#":
@@ -450,7 +457,7 @@ def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter
         title=texts.get("title", ""),
         description=texts.get("description", ""),
         inputs=tuple(inputs or ()) if "inputs" in texts else None,
-        lines=count,
+        lines=lines_before_text,
         name=name,
     )
 
@@ -496,6 +503,7 @@ def _input(line: str, earlier_names: set[str]) -> Input | tuple[str, str]:
 
 
 def _skipped(line: str, start: int) -> int:
+    """Return the index after the blanks that begin at an index of a line."""
     blanks = BLANKS.match(line, start)
     return blanks.end() if blanks else start
 

@@ -20,7 +20,7 @@ from promptdsl.templates.limits import TemplateFolder
 
 GROUP = "promptdsl.sections"
 """The entry-point group of libraries, with one entry point for each library."""
-LIMIT = "PROMPTDSL_LIBRARIES"
+ALLOWED_LIBRARIES = "PROMPTDSL_LIBRARIES"
 """The environment variable with the names of the libraries that may be used.
 
 If it is not set, all may be used; if it is empty, none."""
@@ -102,13 +102,14 @@ def load_library(name: str) -> LibraryBase:
         )
     allowed = _allowed()
     if allowed is not None and name not in allowed:
+        setting = f"{ALLOWED_LIBRARIES} is {os.environ[ALLOWED_LIBRARIES]!r:.200}"
         raise LibraryError(
-            f"the library {name[:60]!r} is not allowed: {LIMIT} is {os.environ[LIMIT]!r:.200}",
-            fix=f"add the name to {LIMIT}, or unset this variable",
+            f"the library {name[:60]!r} is not allowed: {setting}",
+            fix=f"add the name to {ALLOWED_LIBRARIES}, or unset this variable",
         )
-    library_loaded = _LOADED.get(name)
-    if library_loaded is not None:
-        return library_loaded
+    loaded_library = _LOADED.get(name)
+    if loaded_library is not None:
+        return loaded_library
     # The metadata is read again: a package may have been installed meanwhile.
     libraries = installed_libraries()
     matching = [library for library in libraries if library.name == name]
@@ -144,7 +145,7 @@ def version_of(name: str, module: str) -> str | None:
 
 def _allowed() -> set[str] | None:
     """Return the names of the libraries that may be used, ``None`` if all may be used."""
-    names = os.environ.get(LIMIT)
+    names = os.environ.get(ALLOWED_LIBRARIES)
     return None if names is None else {name.strip() for name in names.split(",")}
 
 
@@ -167,8 +168,9 @@ def _declared() -> Iterator[InstalledLibrary]:
         if not points:
             continue
         name, version = _name_and_version(package)
-        normal = re.sub(r"[-_.]+", "-", name).lower()
-        if normal not in seen:
+        # Packaging compares the names of packages like this.
+        normal_name = re.sub(r"[-_.]+", "-", name).lower()
+        if normal_name not in seen:
             for point in points:
                 problem = ""
                 if not LIBRARY_NAME.fullmatch(point.name):
@@ -176,7 +178,7 @@ def _declared() -> Iterator[InstalledLibrary]:
                 elif not re.fullmatch(r"[\w.]+\s*:\s*[\w.]+", point.value):
                     problem = f"its entry point {point.value[:60]!r} is not module:name"
                 yield InstalledLibrary(point.name, name, version, point.value, problem)
-        seen.add(normal)
+        seen.add(normal_name)
 
 
 def _entry_points(package: Distribution) -> list[EntryPoint]:

@@ -71,7 +71,7 @@ class WhiteSpace(NamedTuple):
         return self
 
 
-DEFAULT = WhiteSpace()
+DEFAULT_WHITE_SPACE = WhiteSpace()
 
 
 @attrs.frozen
@@ -84,7 +84,7 @@ class TemplateFolder:
     """
 
     folder: str
-    white_space: WhiteSpace = DEFAULT
+    white_space: WhiteSpace = DEFAULT_WHITE_SPACE
     reload: bool = False
     library: str | None = None
     version: str | None = None
@@ -128,6 +128,7 @@ MAX_SOURCE = 1_000_000
 """The maximum number of bytes of a template file, and of characters of a template in code."""
 
 _CONTAINERS: tuple[type[Sized], ...] = (list, tuple, dict)
+"""The types of results whose items count as steps."""
 
 
 StandIn: TypeAlias = Callable[[Mapping[str, object]], Any]  # Any: a ``RenderedTemplate``
@@ -182,6 +183,7 @@ class Run:
 
 
 RUN: ContextVar[Run] = ContextVar("promptdsl_template_run")
+"""The rendering that runs now."""
 
 
 def check_limit(count: int, limit: int, unit: str) -> None:
@@ -208,6 +210,8 @@ def check_bits(bits: int) -> None:
 
 def bounded(value: T) -> T:
     """Count the result of an operation, and return it.
+
+    The characters of a text count as written, and the items of a list as steps.
 
     Raises :class:`TemplateError` if it is above a limit.
     """

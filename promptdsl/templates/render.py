@@ -92,8 +92,8 @@ def rendered_template(
     folders = (*Registration.active, shipped_folder())
     if template.kind == "path":
         # A template that the file includes is looked up in the folder of the file first.
-        own_folder = os.path.realpath(os.path.dirname(template.value))
-        folders = (TemplateFolder(own_folder, reload=True), *folders)
+        folder_of_file = os.path.realpath(os.path.dirname(template.value))
+        folders = (TemplateFolder(folder_of_file, reload=True), *folders)
     elif template.folder is not None:
         folders = (template.folder,)
     checked = check_variables(variables)
@@ -159,8 +159,8 @@ def template_error(
             fix = "check their names"
         case TemplateNotFound():
             folders = getattr(error, "folders", RUN.get().folders)
-            absent = missing_template(str(error.name), folders)
-            problem, fix = absent.what, absent.fix
+            missing = missing_template(str(error.name), folders)
+            problem, fix = missing.what, missing.fix
         case RecursionError():
             problem = "it is nested too deep"
             fix = "look for a template or macro that includes, extends or calls itself"
@@ -168,16 +168,17 @@ def template_error(
             problem, fix = f"{type(error).__name__}: {error!s:.200}", "check the variables"
     origin = _origin(error)
     if origin is not None:
-        problem = f"{label(origin[0])}, line {origin[1]}: {problem}"
+        problem = f"{label(origin.name)}, line {origin.line}: {problem}"
     elif template is not None and not problem.startswith(label(template.name)):
         problem = f"{label(template.name)}: {problem}"
     located = TemplateError(problem, fix=fix)
-    if origin is not None and origin[2]:
-        located.template_line = f"{os.path.abspath(origin[2])}:{origin[1]}"
+    if origin is not None and origin.path:
+        located.template_line = f"{os.path.abspath(origin.path)}:{origin.line}"
     return located
 
 
 def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str:
+    """Return the advice for an undefined name."""
     name, container = error.name, error.container
     look_first = "check first whether it is defined: {% if value is defined %}"
     if not isinstance(name, str):
@@ -197,10 +198,18 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
     return nearest(name, names) if names else look_first
 
 
-def _origin(error: Exception) -> tuple[str | None, int, str | None] | None:
-    """Return name, line and file of the innermost template in which an error was raised."""
+class _Origin(NamedTuple):
+    """The template in which an error was raised: its name, the line, and the path of its file."""
+
+    name: str | None
+    line: int
+    path: str | None
+
+
+def _origin(error: Exception) -> _Origin | None:
+    """Return the innermost template in which an error was raised, ``None`` if there is none."""
     if isinstance(error, TemplateSyntaxError):
-        return error.name, error.lineno, error.filename
+        return _Origin(error.name, error.lineno, error.filename)
     innermost: tuple[Template, int] | None = None
     trace = error.__traceback__
     while trace is not None:
@@ -210,12 +219,14 @@ def _origin(error: Exception) -> tuple[str | None, int, str | None] | None:
     if innermost is None:
         return None
     template, line = innermost
-    return template.name, template.get_corresponding_lineno(line), getattr(template, "path", "")
+    template_line = template.get_corresponding_lineno(line)
+    return _Origin(template.name, template_line, getattr(template, "path", ""))
 
 
 # The texts of events, from templates of a user or from those that come with promptdsl.
 
 _KIND = re.compile("[A-Za-z0-9_]+")
+"""A type of event block that can be a part of the name of a file."""
 
 
 def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
@@ -321,11 +332,11 @@ def template_facts(text: str, name: str | None = None) -> TemplateFacts | WrongT
     except Exception as error:
         line = error.lineno if isinstance(error, TemplateSyntaxError) else 0
         return WrongTemplate(template_error(error, {}, None), line)
-    tested = {"defined", "undefined", "default", "d"}  # these accept an undefined name
+    accept_undefined = {"defined", "undefined", "default", "d"}  # names of tests and filters
     optional = {
         node.node.name
         for node in tree.find_all((nodes.Test, nodes.Filter))
-        if node.name in tested and isinstance(node.node, nodes.Name)
+        if node.name in accept_undefined and isinstance(node.node, nodes.Name)
     }
     undeclared = find_undeclared_variables(tree) - optional - {*sandbox().globals}
     required: dict[str, int] = {}

@@ -21,7 +21,7 @@ from promptdsl.foundation.files import note_file, read_file
 from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import exact
 from promptdsl.templates.limits import (
-    DEFAULT,
+    DEFAULT_WHITE_SPACE,
     MAX_SOURCE,
     SUFFIX,
     TemplateFile,
@@ -71,6 +71,7 @@ def format_parts(text: str) -> Iterator[tuple[str, str | None]]:
 # The folders of templates: that of promptdsl itself, and those that a user registers.
 
 _CHANGING = Lock()
+"""Held while a folder is registered or removed."""
 
 
 @cache
@@ -105,7 +106,9 @@ class Registration:
 
     folder: str
     _before: tuple[TemplateFolder, ...]
+    """The registered folders before this registration."""
     _after: tuple[TemplateFolder, ...]
+    """The registered folders after it."""
 
     def __enter__(self) -> Path:
         return Path(self.folder)
@@ -113,7 +116,7 @@ class Registration:
     def __exit__(self, *error: object) -> None:
         with _CHANGING:
             active = Registration.active
-            if active is self._after:
+            if active is self._after:  # nothing was registered meanwhile
                 Registration.active = self._before
             elif all(folder.folder != self.folder for folder in self._before):
                 remaining = (folder for folder in active if folder.folder != self.folder)
@@ -159,21 +162,22 @@ def register_templates(
     ...     print(render(System(Template("greeting.md.j2", name="Ada"))).messages[0].text)
     Hello Ada!
     """
-    real = _resolved_folder(folder)
+    real_path = _resolved_folder(folder)
     white_space = WhiteSpace(trim_blocks, lstrip_blocks, keep_trailing_newline).checked()
-    registered = TemplateFolder(real, white_space, bool(reload))
+    registered = TemplateFolder(real_path, white_space, bool(reload))
     with _CHANGING:
         before = Registration.active
-        after = (registered, *(other for other in before if other.folder != real))
+        after = (registered, *(other for other in before if other.folder != real_path))
         Registration.active = after
-    return Registration(real, before, after)
+    return Registration(real_path, before, after)
 
 
 def _resolved_folder(folder: str | os.PathLike[str]) -> str:
+    """Return the path of a folder without links; raise :class:`TemplateError` for another path."""
     try:
-        real = Path(folder).resolve(strict=True)
-        if real.is_dir():
-            return str(real)
+        real_path = Path(folder).resolve(strict=True)
+        if real_path.is_dir():
+            return str(real_path)
         problem = "it is not a folder"
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         problem = getattr(error, "strerror", None) or str(error)
@@ -290,8 +294,8 @@ def missing_template(name: str, folders: tuple[TemplateFolder, ...]) -> Template
         # A prompt can name only those templates of promptdsl that are for events.
         top = "events" if folder is shipped_folder() else ""
         in_folder = (
-            Path(where, file).relative_to(folder.folder).as_posix()
-            for where, _, files in os.walk(os.path.join(folder.folder, top))
+            Path(file_folder, file).relative_to(folder.folder).as_posix()
+            for file_folder, _, files in os.walk(os.path.join(folder.folder, top))
             for file in files
         )
         names.update(islice(in_folder, 1_000))  # a folder may have any number
@@ -328,7 +332,7 @@ class TemplateSource:
     kind: Literal["name", "path", "text"]
     value: str
     folder: TemplateFolder | None = None
-    white_space: WhiteSpace = DEFAULT
+    white_space: WhiteSpace = DEFAULT_WHITE_SPACE
     is_format: bool = False
 
     @property
@@ -357,7 +361,7 @@ class TemplateSource:
 
     @classmethod
     def from_text(
-        cls, text: object, white_space: WhiteSpace = DEFAULT, *, is_format: bool = False
+        cls, text: object, white_space: WhiteSpace = DEFAULT_WHITE_SPACE, *, is_format: bool = False
     ) -> Self:
         """Return the source of a template that is a text.
 
@@ -378,6 +382,7 @@ _ONLY_INSIDE = {
     "caller": "caller() is defined in a macro that {% call %} calls",
     "loop": "loop is defined in {% for %}",
 }
+"""The advice for names that Jinja defines only in a part of a template."""
 
 
 def other_name(name: str, variables: Mapping[str, object]) -> str:
@@ -404,9 +409,9 @@ def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Map
     """
     for name in WhiteSpace._fields:
         if name in variables:
-            way = "Template.from_string" if source.kind == "text" else "register_templates"
+            function = "Template.from_string" if source.kind == "text" else "register_templates"
             problem = f"{name} is a setting of Jinja, not a variable"
-            raise TemplateError(problem, fix=f"write {way}(..., {name}=...)")
+            raise TemplateError(problem, fix=f"write {function}(..., {name}=...)")
     for _, field in format_parts(source.value) if source.is_format else ():
         if field is not None and field not in variables:
             fix = f"write {field}=... after the text"

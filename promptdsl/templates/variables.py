@@ -60,9 +60,9 @@ def _plain_leaf(
     """
     if item is None or isinstance(item, bool | Trusted | Label):
         return item
-    for kind, exactly in _KINDS:
+    for kind, as_plain in _KINDS:
         if isinstance(item, kind):
-            return exactly(item)
+            return as_plain(item)
     data = convert(item) if convert else None
     if data is not None:
         return data
@@ -99,12 +99,14 @@ def _fields_of(item: object) -> Fields | None:
 
 
 def _plain_clock(kind: Any, value: Any) -> object:  # Any: ``datetime`` or ``time``, and one of it
+    """Return a time as an object of exactly this type."""
     if type(value) is kind and value.tzinfo is None:
         return value
     # The offset is kept. The time zone is not, because it is an object that may run code.
     return kind.fromisoformat(kind.isoformat(value))
 
 
+# The types of plain data, each with a function that copies a value as exactly this type.
 # Any: each function takes the type that is written before it.
 _KINDS: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (str, str.__str__),

@@ -1,7 +1,8 @@
-"""The tree: frozen nodes, their masks, and pure functions from node to node.
+"""The tree: frozen nodes, their masks, and functions that read trees and make new ones.
 
 Read ``node.py`` first, then ``masks.py``. ``turn_nodes.py`` and ``part_nodes.py`` have the classes
-of nodes. ``rewrite.py`` makes new trees, ``outline.py`` the text of an outline.
+of nodes. ``rewrite.py`` makes new trees, ``recorded.py`` shortens recorded conversations, and
+``outline.py`` makes the text of an outline. ``unknown_names.py`` has advice for wrong names.
 """
 
 from promptdsl.tree import unknown_names as unknown_names

@@ -50,7 +50,9 @@ ROOT = 1 << 14
 """A complete prompt, which cannot be a child."""
 
 SHIFT = 15
+"""The distance from a surface bit to its deep bit."""
 SURFACE = (1 << SHIFT) - 1
+"""All surface bits."""
 LIFTED = (1 << 6) - 1
 """The surface bits that also have a deep bit."""
 
@@ -70,6 +72,7 @@ CACHE = 1 << 25
 """... a node with a cache mark."""
 
 DEEP = LIFTED << SHIFT | RECORDED | TOOL | OPAQUE | AUDIENCE | CACHE
+"""All deep bits."""
 
 # The state of a component before it is frozen.
 PLACED = 1 << 26
@@ -85,7 +88,7 @@ UNWRITTEN = 1 << 29
 # that ended without an error has no bit OPEN. A text has no block, so for a text CLOSED means a
 # hint.
 FAILED = OPEN | CLOSED
-"""An error ended its block."""
+"""An error ended its block. A component with one of the two bits cannot be opened again."""
 HINTED = UNWRITTEN | CLOSED
 """A hint reports it: its block is empty, or two sentences of its text touch.
 

@@ -336,6 +336,7 @@ def node_class(cls: type[N]) -> type[N]:
 
 
 _OF_INSTANCES = ("__dict__", "__weakref__")
+"""The entries that Python adds to a class without slots; the second class does without them."""
 SavedPosition: TypeAlias = tuple[Source, int]
 """The line of a saved node, and the offset of the instruction that wrote it."""
 _Record: TypeAlias = tuple[
@@ -456,25 +457,26 @@ def _fields(node: Node) -> dict[str, object]:
 
 def _printed(root: Node) -> Iterator[str]:
     """Yield the pieces of the ``repr`` of a tree."""
-    stack: list[Child] = [root]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, _Syntax):
-            yield item
+    piece_stack: list[Child] = [root]
+    while piece_stack:
+        piece = piece_stack.pop()
+        if isinstance(piece, _Syntax):
+            yield piece
             continue
-        if isinstance(item, str):
-            yield repr(item)
+        if isinstance(piece, str):
+            yield repr(piece)
             continue
-        yield f"{item._name()}("
-        stack.append(_Syntax(")"))
-        for index, child in reversed([*enumerate(item.content)]):
-            stack.append(child)
+        yield f"{piece._name()}("
+        # What follows is pushed in reverse order: the end of the node first, its keywords last.
+        piece_stack.append(_Syntax(")"))
+        for index, child in reversed([*enumerate(piece.content)]):
+            piece_stack.append(child)
             if index:
-                stack.append(_Syntax(", "))
-        keywords = [*_keywords(item)]
-        if keywords and item.content:
+                piece_stack.append(_Syntax(", "))
+        keywords = [*_keywords(piece)]
+        if keywords and piece.content:
             keywords.append("")  # a comma before the content
-        stack.append(_Syntax(", ".join(keywords)))
+        piece_stack.append(_Syntax(", ".join(keywords)))
 
 
 def _keywords(node: Node) -> Iterator[str]:
@@ -529,7 +531,7 @@ def _restored(records: list[_Record]) -> Node:
         for text in children:
             child = nodes.pop() if text is None else text
             content.append(child)
-        state = mask & ~PLACED_OR_OPEN
+        state = mask & ~PLACED_OR_OPEN  # a restored node is in no open block
         node = make(cls._frozen, tuple(content), mask=state, at=at, options=options, **fields)
         nodes.append(node)
     return nodes.pop()

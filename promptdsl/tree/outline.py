@@ -23,11 +23,13 @@ from promptdsl.messages.message import Message
 from promptdsl.tree import part_nodes, turn_nodes
 from promptdsl.tree.node import Child, Node, cached, mark_of, size
 
-WIDTH = 60
-DEEPEST = 40
-WORDS = 5
+NAME_WIDTH = 60
+"""The number of columns for the names, if the lines may have any width."""
+MAX_INDENTED = 40
+"""The maximum number of levels that are indented."""
+MAX_WORDS = 5
 """The maximum number of words of a text that are shown."""
-LONGEST = 36
+MAX_CHARACTERS = 36
 """The maximum number of characters of these words."""
 SEARCHED = 200
 """The number of characters of a text that are searched for these words."""
@@ -56,12 +58,11 @@ def outline(root: Node, width: int | None = None) -> str:
 
 def outline_text(rows: Sequence[JsonDict], width: int | None = None) -> str:
     """Return the rows of an outline as lines, which fit ``width`` columns."""
-    # The indentation ends at DEEPEST levels. Otherwise the text would grow with the square of the
-    # depth.
-    names = ["  " * min(row["depth"], DEEPEST) + on_one_line(_with_words(row)) for row in rows]
+    # Without a maximum of the indentation, the text would grow with the square of the depth.
+    names = ["  " * min(row["depth"], MAX_INDENTED) + on_one_line(_with_words(row)) for row in rows]
     sources = [row.get("source", "") for row in rows]
     if width is None:
-        names = [name.ljust(WIDTH) for name in names]
+        names = [name.ljust(NAME_WIDTH) for name in names]
     else:
         max_width = max(width - file_columns(sources) - 2, width // 2)
         name_width = min(max(map(columns, names), default=0), max_width)
@@ -85,7 +86,7 @@ def first_words(text: str) -> str:
     'You work at the support...'
     """
     start = text[:SEARCHED].split()
-    words = " ".join(start[:WORDS])[:LONGEST]
+    words = " ".join(start[:MAX_WORDS])[:MAX_CHARACTERS]
     if words == " ".join(start) and is_blank(text[SEARCHED:]):
         return words
     ellipsis = "..." if text.isascii() else "…"

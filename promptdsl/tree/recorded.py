@@ -1,4 +1,7 @@
-"""Runs of recorded messages: :func:`cut` makes shorter ones, :func:`remember` caches findings.
+"""Recorded messages: the calls and results of turns, and runs, which a budget cuts.
+
+First come the ids of the tool calls and results in a turn. Then :func:`cut` makes a shorter run,
+and :func:`remember` caches what a function finds out about a conversation.
 
 A run is some messages of one recorded conversation. Its ``read_cache`` has all messages of the
 conversation, so findings about them stay when the budget cuts the run.
@@ -74,12 +77,13 @@ def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], 
     """
     read_cache = read_cache_of(run)
     stop = run.start - read_cache.start + len(run.items)
-    before = cast("T | None", read_cache.findings.get(key))
-    result = fold(read_cache.items[:stop], before)
-    if result is not before:
+    previous = cast("T | None", read_cache.findings.get(key))
+    result = fold(read_cache.items[:stop], previous)
+    if result is not previous:
         findings = {**read_cache.findings, key: result}
         if len(findings) > MAX_FINDINGS:
-            del findings[next(iter(findings))]
+            oldest_key = next(iter(findings))
+            del findings[oldest_key]
         read_cache.findings = findings
     return result
 
@@ -90,10 +94,11 @@ def counts_of(
     """Return a count for each message of a run; the conversation caches the counts by ``key``.
 
     ``count`` gets messages and an index, and yields the counts of the messages from this index on.
+    The counts of a short run are not cached.
     """
 
-    def fold(messages: Sequence[Message], before: Sequence[int] | None) -> Sequence[int]:
-        counts = before or ()
+    def fold(messages: Sequence[Message], previous: Sequence[int] | None) -> Sequence[int]:
+        counts = previous or ()
         if len(counts) >= len(messages):
             return counts
         return [*counts, *count(messages, len(counts))]

@@ -157,7 +157,7 @@ def test_a_wrong_price(price: Any) -> None:
 def test_models_are_a_list() -> None:
     """A string of models is an error, not a list of letters."""
     call = lambda: page_data(answer(), models="gpt-5")  # noqa: E731
-    assert "models must be a string, not a list of names" == raised(OptionError, call).what
+    assert "models is a string, not a list of names" == raised(OptionError, call).what
 
 
 def test_a_failed_request_between_two() -> None:

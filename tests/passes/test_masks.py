@@ -3,7 +3,7 @@
 import pytest
 
 from promptdsl import *
-from tests.internals import bits, covering, label, tree_module, walk
+from tests.internals import bits, deep_bits, label, tree_module, walk
 
 PICTURE = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
 CODE = {"type": "code", "text": "x = 1"}
@@ -51,7 +51,7 @@ def hidden(tree: Node) -> list[str]:
     return [
         label(node)
         for node, _ in walk(tree)
-        if (covering(node.content) | bits(node._mask)) & tree_module.DEEP & ~node._mask
+        if (deep_bits(node.content) | bits(node._mask)) & tree_module.DEEP & ~node._mask
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.wire import OTHERS, SchemaRules, WordRow, rules_of
+from promptdsl.config.wire import OTHER_WORDS, SchemaRules, WordRow, rules_of
 from promptdsl.foundation.frozen import is_list, mapping_or_empty, thawed
 from promptdsl.foundation.json import JsonDict, JsonObject, JsonValue
 from promptdsl.messages.prompt import OutputSchema
@@ -165,8 +165,8 @@ def described(description: object, texts: Sequence[str]) -> str:
 
 def _row_of(word: str, rules: SchemaRules, *, is_root: bool) -> WordRow | None:
     """Return the rule for a keyword, ``None`` if the target takes the keyword."""
-    row = rules.root.get(word, rules.root.get(OTHERS)) if is_root else None
-    return row or rules.words.get(word, rules.words.get(OTHERS))
+    row = rules.root.get(word, rules.root.get(OTHER_WORDS)) if is_root else None
+    return row or rules.words.get(word, rules.words.get(OTHER_WORDS))
 
 
 def _is_sent(row: WordRow, value: JsonValue) -> bool:

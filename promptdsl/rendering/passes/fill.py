@@ -6,7 +6,7 @@ from typing import NamedTuple
 from promptdsl.foundation.errors import ContentError
 from promptdsl.tree.masks import NAMED, OPAQUE
 from promptdsl.tree.node import Node
-from promptdsl.tree.rewrite import rewrite, unique_ids
+from promptdsl.tree.rewrite import check_unique_ids, rewrite
 from promptdsl.tree.turn_nodes import FragmentNode, LazyNode, LimitNode, RootNode
 
 DEEPEST = 100
@@ -50,7 +50,7 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
                 return next(replacements)
             are_named = (isinstance(child, Node) and child._mask & NAMED for child in node.content)
             if not isinstance(node, FragmentNode) and any(are_named):
-                unique_ids(node, node.content)
+                check_unique_ids(node, node.content)
             return node
 
         root = rewrite(root, change, within=OPAQUE)

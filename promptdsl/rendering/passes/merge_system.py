@@ -9,7 +9,7 @@ from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode, data_node
 from promptdsl.tree.recorded import cut, options_of
-from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
+from promptdsl.tree.rewrite import check_unique_ids, make_turn, with_content
 from promptdsl.tree.turn_nodes import (
     ConsolidatedNode,
     FormatNode,
@@ -67,7 +67,7 @@ def merge_system(root: RootNode, *, merges: bool) -> RootNode:
         for system_node in system_nodes
         for child in (system_node.content if system_node._mask & SYSTEM else (system_node,))
     ]
-    unique_ids(root, tuple(siblings))
+    check_unique_ids(root, tuple(siblings))
     first_node = system_nodes[0]
     options = DEFAULTS
     for system_node in system_nodes:

@@ -31,7 +31,7 @@ from promptdsl.tree.part_nodes import (
     data_node,
 )
 from promptdsl.tree.recorded import options_of
-from promptdsl.tree.rewrite import covering, make_turn, numbered, rewrite, with_content
+from promptdsl.tree.rewrite import deep_bits, make_turn, numbered, rewrite, with_content
 from promptdsl.tree.turn_nodes import (
     ConversationNode,
     RecordedNode,
@@ -280,7 +280,7 @@ def _turn(message: Message, node: RecordedNode) -> Node:
     return make(
         RequestOnlyNode,
         content,
-        mask=bits(masks.REQUEST, covering(content)) | implied(options),
+        mask=bits(masks.REQUEST, deep_bits(content)) | implied(options),
         at=node,
         options=options,
         type=None,

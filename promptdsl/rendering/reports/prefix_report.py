@@ -14,7 +14,7 @@ import attrs
 
 from promptdsl.budget.dropped import named
 from promptdsl.config.models import USUAL, facts_for
-from promptdsl.config.wire import CACHED, CacheRule
+from promptdsl.config.wire import CACHED_COST, CacheRule
 from promptdsl.foundation.errors import TargetError
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import Source
@@ -493,8 +493,8 @@ class PrefixReport:
         """
         if self.extends or not self.dropped:
             return None
-        uncached = max(self.before - self.shared - self.dropped, 0) * (1 - CACHED)
-        return max(ceil(uncached / (self.dropped * CACHED)), 1)
+        uncached = max(self.before - self.shared - self.dropped, 0) * (1 - CACHED_COST)
+        return max(ceil(uncached / (self.dropped * CACHED_COST)), 1)
 
     @property
     def behind(self) -> int:

@@ -15,7 +15,7 @@ from promptdsl.rendering.text.layout import PieceKind
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import FenceNode
-from promptdsl.tree.rewrite import covering
+from promptdsl.tree.rewrite import deep_bits
 
 BETWEEN = "\n\n"
 """The text between two parts, if their container has no other text for that."""
@@ -219,7 +219,7 @@ def fence(
     return make(
         FenceNode,
         content,
-        mask=TEXT | covering(content),
+        mask=TEXT | deep_bits(content),
         at=at,
         open=opening,
         close=f"\n{delimiter.close}" if delimiter.close else "",
