@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from promptdsl import PromptRecord, Source
-from promptdsl.cli.commands import TARGET, AddParser, add_command, read_arguments
+from promptdsl.cli.commands import TARGET_HELP, AddParser, add_command, read_arguments
 from promptdsl.cli.options import (
     FOR_PEOPLE,
     add_request,
@@ -49,7 +49,7 @@ def add_tokens(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser, "tokens", run=run_tokens, takes="TARGET", description=TOKENS_DESCRIPTION
     )
-    parser.add_argument("target", metavar="TARGET", help=TARGET)
+    parser.add_argument("target", metavar="TARGET", help=TARGET_HELP)
     add_request(parser, marks=True, texts=False)
     group = parser.add_argument_group("output")
     group.add_argument(
@@ -134,7 +134,7 @@ def add_render(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser, "render", run=run_render, takes="TARGET", description=RENDER_DESCRIPTION
     )
-    parser.add_argument("target", metavar="TARGET", help=TARGET)
+    parser.add_argument("target", metavar="TARGET", help=TARGET_HELP)
     add_request(parser, marks=True, texts=True)
     group = parser.add_argument_group("output")
     exclusive = group.add_mutually_exclusive_group()

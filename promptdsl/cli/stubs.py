@@ -24,7 +24,13 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from promptdsl import Library, LibraryError, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
-from promptdsl.cli.libraries import FAILED, LIBRARY_ATTRIBUTES, SECTION, class_name, loaded_section
+from promptdsl.cli.libraries import (
+    BROKEN_LIBRARY,
+    LIBRARY_ATTRIBUTES,
+    SECTION_HELP,
+    class_name,
+    loaded_section,
+)
 from promptdsl.cli.output import FileError, UsageError, as_json, write_files
 from promptdsl.cli.target import loaded_target
 
@@ -359,9 +365,9 @@ def add_eject(add_parser: AddParser) -> None:
         run=run_eject,
         takes="SECTION",
         description=EJECT_DESCRIPTION,
-        failed=FAILED,
+        failed=BROKEN_LIBRARY,
     )
-    parser.add_argument("target", metavar="SECTION", help=SECTION)
+    parser.add_argument("target", metavar="SECTION", help=SECTION_HELP)
     parser.add_argument(
         "--to",
         metavar="PATH",

@@ -25,7 +25,7 @@ from promptdsl import (
 )
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.convert import PROVIDER_FORMATS, recorded_conversation
-from promptdsl.cli.logs import described_content, file_of, is_database, names_in
+from promptdsl.cli.logs import described_content, is_database, names_in_database, transcript_file
 from promptdsl.cli.options import PROVIDERS, checked_provider
 from promptdsl.cli.output import (
     FileError,
@@ -187,7 +187,7 @@ def _open_transcript(name: str, *, salvage: bool = False) -> Transcript:
     file; with ``salvage``, undamaged entries are read, and ``repairs`` says what was lost.
     """
     _refuse_store(name)
-    with file_of(name) as path:
+    with transcript_file(name) as path:
         try:
             with Transcript.open(path, read_only=True, salvage=salvage) as transcript:
                 _ = [entry.message for entry in transcript.entries]
@@ -204,7 +204,7 @@ def _refuse_store(name: str) -> None:
         raise UsageError(f"{problem}: promptdsl transcript list {name} lists its transcripts")
     if is_database(name):
         try:
-            names = [*map(_one_line, names_in(name))]
+            names = [*map(_one_line, names_in_database(name))]
         except FileError:
             raise FileError(f"{name} is a SQLite database without transcripts") from None
         problem = f"{name} is a database: write {name}:KEY for a transcript in it"
@@ -316,7 +316,7 @@ def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     paths: list[str] = []
     for name in arguments.target:
         if is_database(name):
-            paths += names_in(name)
+            paths += names_in_database(name)
         else:
             paths.append(name)
     for path in progress(paths, "checked"):
@@ -388,7 +388,7 @@ def _begins_as_transcript(path: str) -> bool:
 def _names_in(target: str) -> list[str]:
     """Return the paths of the transcripts in a folder, or their names in a database."""
     if is_database(target):
-        return names_in(target)
+        return names_in_database(target)
     try:
         files = [f for f in os.scandir(target) if f.name.endswith(".jsonl") and f.is_file()]
     except OSError as error:
