@@ -159,14 +159,15 @@ def test_a_section_without_its_inputs_says_which_to_give(cli: Command) -> None:
 @pytest.mark.usefixtures("desk")
 def test_a_template_that_fails_says_why(cli: Command, desk: Path) -> None:
     """Without front matter, an error names a missing input with its option, or says what failed."""
-    template = desk / "promptdsl_desk" / "templates" / "share.md.j2"
-    for text, end in (
-        ("{{ n }}", "'n' is undefined: pass it with -p NAME=VALUE"),
-        ("{{ 1 / 0 }}", "ZeroDivisionError: division by zero: check the variables"),
+    for name, text, end in (
+        ("share", "{{ n }}", "'n' is undefined: pass it with -p NAME=VALUE"),
+        ("ratio", "{{ 1 / 0 }}", "ZeroDivisionError: division by zero: check the variables"),
     ):
+        template = desk / "promptdsl_desk" / "templates" / f"{name}.md.j2"
         template.write_text(text, "utf-8")
-        assert " ".join(cli("show", "desk:share").out.split()).endswith(end)
-    template.unlink()
+        out = cli("show", f"desk:{name}").out
+        template.unlink()
+        assert " ".join(out.split()).endswith(end)
 
 
 @pytest.mark.usefixtures("desk")
