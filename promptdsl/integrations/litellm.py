@@ -40,8 +40,8 @@ from promptdsl.integrations.shared import (
     Conversion,
     MediaBlock,
     list_of,
-    listed,
     mapping_of,
+    message_list,
     strictly,
 )
 
@@ -169,7 +169,9 @@ def from_litellm(
     that is lost is in ``losses``, and lost details are in ``hints``. Raises :class:`TargetError`
     for an unknown origin, and :class:`DataError` for anything but Chat messages.
     """
-    originals = [_plain_message(original) for original in listed(messages, "LiteLLM's messages")]
+    originals = [
+        _plain_message(original) for original in message_list(messages, "LiteLLM's messages")
+    ]
     conversion, read_messages = Conversion("promptdsl"), list[Message]()
     # A Chat server may have keys of its own, so its name is passed to read_payload(). An unknown
     # name is passed, too: read_payload() refuses it.
