@@ -1,7 +1,7 @@
 """``promptdsl list`` and ``promptdsl show``: the section libraries, and a section of a library.
 
 In this order: the library or section that a command names; a section as JSON data and as text;
-``list``; and ``show``. ``stubs.py`` and ``new.py`` use the names at the beginning, too.
+``list``; and ``show``. ``stubs.py`` and ``new.py`` use names of the first two parts.
 """
 
 import argparse
@@ -128,7 +128,7 @@ def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: p
     return prompt
 
 
-# A section as JSON data, and its descriptions and errors as text.
+# A section as JSON data, its descriptions and errors as text, and names in stubs.
 
 WIDTH = 76
 """The maximum number of characters in a line of text."""

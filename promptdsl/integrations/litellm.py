@@ -95,9 +95,9 @@ def _losses(rendered: Rendered, converted: Rendered) -> tuple[Loss, ...]:
     reported = (*converted.losses, *converted.hints)
     losses = [loss for loss in reported if loss.path != "output"]
     if rendered.facts.wire.two_sided:
-        # LiteLLM takes names for every model. But a model whose messages have two sides, user and
-        # assistant, accepts no names, so LiteLLM leaves them out. This model also refuses calls
-        # without tools. So these hints are those of the render for the model.
+        # The messages of this model have two sides, user and assistant. LiteLLM takes the names
+        # of speakers, but leaves them out for this model. This model also refuses calls without
+        # tools. So the hints about both are those of the render for the model.
         losses = [loss for loss in losses if loss.name != "speaker_name"]
         losses += [hint for hint in rendered.hints if hint.name in ("speaker_name", "no_tools")]
     conversion = Conversion("LiteLLM", tuple(losses))
@@ -116,10 +116,10 @@ _AS_AT_A_SERVER = (
 def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
     """Return the facts of LiteLLM when it calls this model."""
     wire = model.wire
-    # Only OpenAI limits the length of ids. LiteLLM writes Gemini's signatures into ids, so the ids
-    # of other models may be long (BerriAI/litellm#37849).
+    # OpenAI takes ids of at most 40 characters. The ids for other models have no limit, because
+    # LiteLLM writes Gemini's signatures into ids (BerriAI/litellm#37849).
     longest_id = 40 if model.provider in ("openai", "openai_responses") else None
-    # These models get a separate block for each text, so texts are not joined here.
+    # A model with two sides may get a separate block for each text, so texts are not joined here.
     reads_texts_apart = wire.two_sided and not wire.joins
     changes: dict[str, Any] = {
         "longest_id": longest_id,
