@@ -126,7 +126,7 @@ def call_rows(entries: Sequence[LogEntry], selected: Sequence[LogEntry]) -> list
     are counted for the last ``MAXIMUM_COMPARED`` selected entries. ``entries`` are all entries of
     the log.
     """
-    # All dictionaries are by cache key, but for the cached tokens: these are by id(entry).
+    # Dictionaries by cache key, and one by id(entry): the cached tokens.
     compared_ids = {id(entry) for entry in selected[-MAXIMUM_COMPARED:]}
     cached_tokens: dict[int, int | None] = {}
     last_entry: dict[str, LogEntry] = {}
@@ -358,11 +358,11 @@ def _selected_entries(
     for entry in entries:
         is_named = arguments.name in (None, entry.name) and arguments.id in (None, entry.id)
         # The times of a log are in UTC, so their texts have the order of the times.
-        is_since = entry.at >= since
-        has_content = not arguments.lost or bool(losses_of(entry.record))
+        is_late_enough = entry.at >= since
+        is_selected = not arguments.lost or bool(losses_of(entry.record))
         if arguments.dropped and not entry.record.get("dropped"):
-            has_content = False
-        if is_since and is_named and has_content:
+            is_selected = False
+        if is_late_enough and is_named and is_selected:
             yield entry
 
 

@@ -176,9 +176,9 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
     """Return the part of a result."""
     recorded_item = mapping_of(block.extra.get(ITEM))
     # Use the recorded outcome, unless somebody changed the error flag.
-    recorded_outcome = block.error_type or recorded_item.get("outcome")
+    recorded_status = block.error_type or recorded_item.get("outcome")
     default: _Outcome = "failed" if block.is_error else "success"
-    outcome = _OUTCOMES.get((block.is_error, str(recorded_outcome)), default)
+    outcome = _OUTCOMES.get((block.is_error, str(recorded_status)), default)
     handled_fields: list[str] = []
     if outcome == "interrupted":
         handled_fields.append("error_type")
