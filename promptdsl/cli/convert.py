@@ -100,14 +100,14 @@ def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     while uuid in parents and uuid not in path:
         path.add(uuid)
         uuid = parents[uuid]
-    # At last, join the rows of each message: those on the path, and those of its results.
+    # Last, join the rows on the path, those of the same messages, and those of their results.
     message_ids = {id for uuid, id, *_ in message_rows if uuid in path} - {None}
     path_blocks = [blocks for _, id, _, blocks in message_rows if id in message_ids]
     calls = {block.get("id") for blocks in path_blocks for block in blocks} - {None}
     messages: dict[str, Any] = {}
     for uuid, id, role, blocks in message_rows:
-        results = {block.get("tool_use_id") for block in blocks}
-        if uuid in path or id in message_ids or calls & results:
+        is_of_message = uuid in path or id in message_ids
+        if is_of_message or calls & {block.get("tool_use_id") for block in blocks}:
             messages.setdefault(id or uuid, {"role": role, "content": []})["content"] += blocks
         else:
             left_out["rows of another branch"] += 1
