@@ -140,7 +140,7 @@ def add_command(
     the notes, and an exit code if that may be another than 0. ``run`` raises :class:`UsageError`
     for a wrong call, and whatever the code of a user raises.
     """
-    # The parser of ``records show`` is ``show``, because the parser of ``records`` has it.
+    # ``records show`` is the command ``show`` of the parser of ``records``.
     word = name if name in COMMANDS else name.rpartition(" ")[2]
     parser = add_parser(
         word,

@@ -31,13 +31,13 @@ def is_database(path: str) -> bool:
         return False
 
 
-# SQL reads the database, because ``SqliteStore`` would open it for writing, and create its table.
+# The database is read with SQL: ``SqliteStore`` would open it for writing, and create its table.
 
 
 def names_in_database(path: str) -> list[str]:
     """Return the names of the transcripts in a database: ``chats.db:KEY``.
 
-    Raises :class:`FileError` if the database has no transcripts or cannot be read.
+    Raises :class:`FileError` if the database cannot be read, or is not a store of transcripts.
     """
     query = "SELECT DISTINCT key FROM promptdsl_entries ORDER BY key"
     return [f"{path}:{key}" for (key,) in _rows(path, query)]

@@ -119,9 +119,9 @@ def write_files(
     """Write texts as UTF-8 to their paths, and create missing folders.
 
     Each text is first written to a temporary file next to its path. When all texts are written, the
-    temporary files replace the paths. After an error, all new files and folders are removed. A
-    replaced file keeps its mode. ``changed`` are edited files, which may exist: they keep their
-    line ends, and a link stays a link.
+    temporary files replace the paths. After an error, all new files and folders are removed; a file
+    that is already replaced stays so. A replaced file keeps its mode. ``changed`` are edited files,
+    which may exist: they keep their line ends, and a link stays a link.
 
     Raises :class:`UsageError` if one of ``files`` exists, without ``force``, and if a file cannot
     be written.

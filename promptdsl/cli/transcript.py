@@ -406,7 +406,7 @@ def _transcript_names(target: str) -> list[str]:
     """Return the paths of the transcripts in a folder, or their names in a database.
 
     Raises :class:`UsageError` for a folder that cannot be read, and :class:`FileError` for a
-    database without transcripts.
+    database that is not a store of transcripts.
     """
     if is_database(target):
         return names_in_database(target)
