@@ -29,6 +29,7 @@ from promptdsl.cli.output import (
 from promptdsl.comparing import visible
 
 OK, WRONG, USAGE = 0, 1, 2
+"""The usual exit codes; ``main`` explains them."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,6 +43,7 @@ class _Parser(argparse.ArgumentParser):
         option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
         if option is not None:
             self.error(f"no such option: {option}{suggestion(option, self._option_string_actions)}")
+        # In ``-p name value``, the pair is only the name, and the value is an unknown word.
         names = [pair for pair in getattr(namespace, "pairs", ()) if "=" not in pair]
         if unknown and names:
             self.error(f"-p {names[0]}: join the name and the value: -p {names[0]}={unknown[0]}")
@@ -49,7 +51,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code.
+    """Run a command, print its data, notes and errors, and return its exit code.
 
     0: done. 1: the prompt is wrong, or its code failed. 2: the command was called wrongly. Some
     commands have other codes, such as ``diff``; their help lists them. ``argv`` is the command line
@@ -68,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if " ".join(words[:2]) in COMMANDS:  # a command of two words
         words[:2] = [" ".join(words[:2])]
     command_name = next((word for word in words if not word.startswith("-")), None)
+    # If an option comes first, the parser finds its error.
     if command_name is not None and command_name == words[0] and command_name not in COMMANDS:
         problem = f"no such command: {command_name}{suggestion(command_name, COMMANDS)}"
         if ":" in command_name or command_name.endswith(".py"):
@@ -96,14 +99,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(getattr(arguments, "failed", WRONG))
     code = _print_text(sys.stdout, output)
     _print_text(sys.stderr, "\n".join(notes))
+    # ``codes`` has the exit code of the command, or is empty for a command that only returns 0.
     return code or next(iter(codes), OK)
 
 
 def _print_text(stream: TextIO | None, text: str) -> int:
     """Write text as UTF-8 in any locale, with a line end after it, and return an exit code.
 
-    A reader that stops early, such as ``head``, is no error. In notes, control characters are
-    escaped, and paths are relative to the current folder.
+    Nothing is written for an empty text. A reader that stops early, such as ``head``, is no error.
+    On standard error, control characters are escaped, paths are relative to the current folder, and
+    notes have colours on a terminal.
     """
     if not text or stream is None:
         return OK

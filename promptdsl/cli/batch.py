@@ -1,6 +1,6 @@
 """``promptdsl batch`` and ``promptdsl batch read``: the requests of a table, and their results.
 
-``batch read`` comes first, because it is the shorter one.
+In this order: ``batch read``, which is shorter; ``batch``; and the progress of a batch.
 """
 
 import argparse
@@ -42,8 +42,8 @@ Read the RESULTS of a batch service for the requests in the folder --batch. For 
 table, write a line of JSON with its answer, or with the reason why it has none."""
 
 
-MOST_NOTES = 20
-"""The most lines of results that the notes list as left out."""
+MAXIMUM_NOTES = 20
+"""The maximum number of notes on lines of results that are left out."""
 
 
 def add_batch_read(add_parser: AddParser) -> None:
@@ -85,9 +85,9 @@ def run_batch_read(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         path = error.filename or arguments.output
         raise UsageError(f"{path}: {error.strerror or error}") from None
     missing = rows - answered
-    notes = [*left_out[:MOST_NOTES]]
-    if len(left_out) > MOST_NOTES:
-        notes.append(f"{len(left_out) - MOST_NOTES:,} more lines are left out")
+    notes = [*left_out[:MAXIMUM_NOTES]]
+    if len(left_out) > MAXIMUM_NOTES:
+        notes.append(f"{len(left_out) - MAXIMUM_NOTES:,} more lines are left out")
     if missing:
         notes.append(
             f"no valid answer for {missing:,} of {rows:,} rows: see the 'error' in their lines"
@@ -148,12 +148,12 @@ def add_batch(add_parser: AddParser) -> None:
         metavar="COLUMN",
         help="the column with the ids of the requests; by default, ids are generated",
     )
-    usage = "also send a row whose prompt has no text of a user or a history"
-    add("--keep-empty", action="store_true", help=usage)
+    help_text = "also send a row whose prompt has no text of a user or a history"
+    add("--keep-empty", action="store_true", help=help_text)
     add("--hints", action="store_true", help="also write the hints of each row to losses.jsonl")
     add("--dedupe", action="store_true", help="send equal requests once")
-    usage = "how many processes render (default: 1; with Ray: one for each CPU)"
-    add("--workers", type=_workers, metavar="N", help=usage)
+    help_text = "how many processes render (default: 1; with Ray: one for each CPU)"
+    add("--workers", type=_workers, metavar="N", help=help_text)
     add(
         "--engine",
         choices=("ray",),
@@ -180,6 +180,7 @@ def add_batch(add_parser: AddParser) -> None:
 
 
 def _workers(text: str) -> int:
+    """Return the number of processes; ``0`` means 1."""
     return whole_number(text, "processes") or 1
 
 
@@ -230,6 +231,7 @@ def _pools(arguments: argparse.Namespace) -> Pools | None:
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of RowRenderer
+    """Return the settings of the renderer of rows. Raises :class:`UsageError` for a wrong one."""
     options = render_options(arguments)
     return {
         **{key: value for key, value in options.items() if key != "provider"},
@@ -243,7 +245,10 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords
 
 @contextmanager
 def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
-    """Yield the renderer of a target. Raises :class:`UsageError` if it is not a function."""
+    """Yield the renderer of a target. Raises :class:`UsageError` if the target is not a function.
+
+    Also raises :class:`UsageError` for wrong settings.
+    """
     with loaded_target(target) as prompt_function:
         if not callable(prompt_function) or isinstance(prompt_function, type):
             problem = f"{target} is not a function"
@@ -260,12 +265,17 @@ _WORKER_RESOURCES = ExitStack()
 
 
 def _worker_renderer(target: str, settings: dict[str, Any]) -> RowRenderer:
+    """Return the renderer of a worker process. All its output goes to standard error."""
     atexit.register(_WORKER_RESOURCES.close)
     _WORKER_RESOURCES.enter_context(redirect_stdout(sys.stderr))
     return _WORKER_RESOURCES.enter_context(_renderer(target, settings))
 
 
 def _write_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Write the requests; return the files, the notes and the exit code.
+
+    Raises :class:`_BatchInterrupt` if Ctrl-C stops the batch.
+    """
     folder: str = arguments.output
     writer: BatchWriter | None = None
     steps = write_batch(
@@ -292,18 +302,19 @@ def _write_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[
     lines += [f"  {os.path.join(folder, file.name)}" for file in writer.parts]
     notes = model_notes(job.renderer.trial, arguments)
     notes += [f"{path} has no rows" for path in job.reader.empty]
-    unused = sorted(job.reader.names - {arguments.id})
-    left_out = [name for name in unused if not job.renderer.parameters.takes(name)]
-    if left_out:
-        notes.append(f"{job.renderer.name} does not take these columns: {', '.join(left_out)}")
+    columns = sorted(job.reader.names - {arguments.id})
+    unused_columns = [name for name in columns if not job.renderer.parameters.takes(name)]
+    if unused_columns:
+        names = ", ".join(unused_columns)
+        notes.append(f"{job.renderer.name} does not take these columns: {names}")
     if writer.failed:
-        path = os.path.join(folder, "errors.jsonl")
-        notes += [*writer.examples, f"{_rows(writer.failed)} failed: {path}"]
-    path = os.path.join(folder, "losses.jsonl")
+        errors_path = os.path.join(folder, "errors.jsonl")
+        notes += [*writer.examples, f"{_rows(writer.failed)} failed: {errors_path}"]
+    losses_path = os.path.join(folder, "losses.jsonl")
     if writer.lossy:
-        notes.append(f"{_rows(writer.lossy)} lost content: {path}")
+        notes.append(f"{_rows(writer.lossy)} lost content: {losses_path}")
     if writer.hinted:
-        notes.append(f"{_rows(writer.hinted)} with hints: {path}")
+        notes.append(f"{_rows(writer.hinted)} with hints: {losses_path}")
     if writer.sent < job.renderer.service.fewest:
         fewest = f"{job.renderer.service.fewest:,}"
         notes.append(f"the service refuses a batch of fewer than {fewest} requests")
@@ -315,11 +326,13 @@ def _write_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[
 def _count_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the size and the cost of a batch; it is counted row by row, and nothing is written."""
     writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
-    tokens, shared_tokens, labels = 0, sys.maxsize, dict[str, None]()
+    tokens, labels = 0, dict[str, None]()
+    shared_tokens = sys.maxsize  # each request has fewer
     with closing(count_rows(job, arguments.id)) as results, _progress(job.reader) as show:
         for result in results:
             count_before = writer.sent
             writer.add(result)
+            # A row that failed, or is the same as another row, adds no request.
             if writer.sent > count_before and result.tokens is not None:
                 tokens += result.tokens.total
                 labels[result.tokens.label] = None
@@ -351,6 +364,7 @@ def _count_requests(job: Job, arguments: argparse.Namespace) -> tuple[str, list[
 
 
 def _cost(tokens: int, price: float, cached_tokens: int = 0, cached_price: float = 0) -> str:
+    """Return the cost of tokens, whose prices are those of a million tokens."""
     cost = (tokens * price + cached_tokens * cached_price) / 1_000_000
     return f"{cost:,.2f}" if cost >= 1 else f"{cost:.6f}"
 
@@ -371,11 +385,15 @@ def _counted_noun(count: int, noun: str) -> str:
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+# The progress of a batch.
+
+
 @contextmanager
 def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
-    """Yield a function that shows the progress: as a bar on a terminal with rich, else as lines.
+    """Yield a function that shows the progress on standard error.
 
-    Its arguments are the numbers of rows so far, and of rows that failed.
+    With ``rich``, a terminal shows a bar; else there is a line every ten seconds. The arguments of
+    the function are the numbers of rows so far, and of rows that failed.
     """
     bar: Any = None  # Any: rich may not be installed
     if sys.stderr is not None and sys.stderr.isatty():

@@ -1,4 +1,7 @@
-"""``promptdsl check``: it looks for mistakes in files and prompts, and prints what it finds."""
+"""``promptdsl check``: it looks for mistakes in files and prompts, and prints what it finds.
+
+In this order: the command and its options; the checks of prompts; and the formats of a report.
+"""
 
 import argparse
 import os
@@ -20,7 +23,8 @@ from promptdsl.comparing import visible
 DESCRIPTION = """\
 Look for mistakes in files, which are not run, and in rendered prompts."""
 CODES = "0 no mistakes; 1 mistakes; 2 called wrongly, or nothing to check"
-NO_TARGET = "only files were checked: to check a prompt, name it, such as prompts.py:support"
+NO_TARGET_NOTE = "only files were checked: to check a prompt, name it, such as prompts.py:support"
+"""The note if no prompt was checked."""
 
 
 def add_check(add_parser: AddParser) -> None:
@@ -30,8 +34,8 @@ def add_check(add_parser: AddParser) -> None:
         add_parser, "check", run=run_check, takes=takes, description=DESCRIPTION, codes=CODES
     )
     add = parser.add_argument
-    usage = "a file, a folder (default: .) or a prompt: file.py:name"
-    add("targets", metavar="PATH|TARGET", nargs="*", help=usage)
+    help_text = "a file, a folder (default: .) or a prompt: file.py:name"
+    add("targets", metavar="PATH|TARGET", nargs="*", help=help_text)
     add(
         "--select", metavar="RULES", help="only these rules, such as PD101,PD2; PD,hints adds hints"
     )
@@ -39,16 +43,16 @@ def add_check(add_parser: AddParser) -> None:
     choices = ", ".join(FORMATS)
     add("--format", choices=FORMATS, default="text", metavar="FORMAT", help=choices)
     add("--explain", metavar="ID", help="explain a rule, such as PD101; all lists the rules")
-    usage = "render the prompts for this model; may be repeated"
-    add("--model", dest="models", metavar="NAME", action="append", help=usage)
-    add_arguments(add, of="argument of the function", read="as its type; KEY:=JSON is JSON")
+    help_text = "render the prompts for this model; may be repeated"
+    add("--model", dest="models", metavar="NAME", action="append", help=help_text)
+    add_arguments(add, what="argument of the function", reading="as its type; KEY:=JSON is JSON")
     add_inputs(add)
     add("--budget", type=int, metavar="TOKENS", help="the budget of each prompt, in tokens")
     add("--cache", choices=("auto",), help="place cache marks, as promptdsl render does")
     parser.set_defaults(
         provider_format=None, reserve=0, media_roots=[], tool_choice=None, strict=False
     )
-    parser.set_defaults(chat_template=None, target="check", for_people=())
+    parser.set_defaults(chat_template=None, target="check", text_formats=())
 
 
 def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
@@ -57,7 +61,7 @@ def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         return _explanation(arguments.explain), [], 0
     try:
         settings = CheckSettings.near().changed(
-            select=_ids(arguments.select), ignore=_ids(arguments.ignore)
+            select=_rule_ids(arguments.select), ignore=_rule_ids(arguments.ignore)
         )
     except PromptError as error:
         raise UsageError(f"{error.what}: {error.fix}") from None
@@ -82,8 +86,14 @@ def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     if not report.files and not report.prompts:
         why = "; ".join(report.unread) or f"{', '.join(names)} has no Python and no template"
         raise UsageError(f"nothing was checked: {why}")
-    notes = [*(f"not checked: {file}" for file in report.unread), *([] if targets else [NO_TARGET])]
+    notes = [
+        *(f"not checked: {file}" for file in report.unread),
+        *([] if targets else [NO_TARGET_NOTE]),
+    ]
     return FORMATS[arguments.format](report), notes, int(bool(report.findings))
+
+
+# The checks of prompts.
 
 
 def _targets(names: Sequence[str], paths: Sequence[str]) -> list[str]:
@@ -117,6 +127,7 @@ def _check_target(
 
 
 def _check_call(checker: Checker, call: TargetCall, arguments: argparse.Namespace) -> None:
+    """Check the prompt of a call; if its code fails, record the error."""
     name = None if call.inputs is None else call.inputs.name
     try:
         rendered = rendered_call(call, arguments)
@@ -142,7 +153,11 @@ def _error_of_target(error: BaseException) -> PromptError:
     return PromptError(error.what, fix=error.fix, at=lines)
 
 
+# The explanation of a rule, and the formats of a report.
+
+
 def _explanation(id: str) -> str:
+    """Return the page of a rule, or the list of rules. Raises :class:`UsageError` if unknown."""
     if id == "all":
         return "\n".join(f"{rule.id}  {rule.name}" for rule in RULES.values())
     if id.upper() not in RULES:
@@ -150,7 +165,7 @@ def _explanation(id: str) -> str:
     return str(RULES[id.upper()])
 
 
-def _ids(text: str | None) -> list[str]:
+def _rule_ids(text: str | None) -> list[str]:
     return [id.strip() for id in (text or "").split(",") if id.strip()]
 
 
@@ -169,6 +184,7 @@ def _github(report: CheckReport) -> str:
 
 
 def _annotation(finding: Finding) -> str:
+    """Return the workflow command for a finding; a line or column of 0 is left out."""
     location = f"file={_escaped_text(finding.file)}" + (
         f",line={finding.line}" if finding.line else ""
     )
@@ -178,6 +194,7 @@ def _annotation(finding: Finding) -> str:
 
 
 def _escaped_text(text: str, *, is_data: bool = False) -> str:
+    """Return a text with the escapes of GitHub, which differ for a property and for the text."""
     special = "%" if is_data else "%:,"
     text = visible(text, one_line=True)
     return re.sub(f"[{special}]", lambda match: f"%{ord(match[0]):02X}", text)

@@ -1,6 +1,8 @@
-"""The list of commands, their common options, and the arguments of ``-p`` and ``--props``.
+"""The list of commands, and what several commands share.
 
-The module of a command is loaded only when a user calls the command.
+In this order: the commands and their common options; the values of ``-p``, ``--props`` and
+``--set``; and the call of a function with them. The module of a command is loaded only when a user
+calls the command.
 """
 
 import argparse
@@ -8,6 +10,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from math import isinf
 from typing import Never, TypeAlias, cast
 
 from promptdsl import DataError, OptionError
@@ -15,6 +18,7 @@ from promptdsl.batch import Parameters
 from promptdsl.cli.output import UsageError, suggestion
 
 # The commands and their common options.
+
 COMMANDS = {
     "render": ("render", "render a prompt"),
     "tokens": ("render", "count the tokens of a prompt, part by part"),
@@ -32,7 +36,10 @@ COMMANDS = {
     "eject": ("stubs", "copy a section of a library into a project, to change it"),
     "transcript": ("transcript", "show, check, repair and convert recorded conversations"),
 }
-"""The module and the summary of each command, by its name."""
+"""The module and the summary of each command, by its name.
+
+``batch read`` is one name: ``main`` joins the two words of the command line.
+"""
 GROUPS = {
     "look": ("render", "tokens", "page", "preview", "records", "transcript"),
     "compare": ("diff", "check"),
@@ -64,11 +71,15 @@ EXAMPLES = {
     "transcript list": "chats.db",
     "transcript convert": "1881.jsonl --from transcript --to openai",
 }
-"""The arguments of an example for each command, without the commands that only have commands."""
-TARGET = (
+"""The arguments of an example for each command.
+
+``records``, ``new`` and ``transcript`` have none: they have commands of their own, with examples.
+"""
+TARGET_HELP = (
     "file.py:name or module:name, where name is a prompt or a function that returns one; "
     "the only prompt of a file needs no name"
 )
+"""The help of an argument that names a prompt."""
 
 AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
 """The method ``add_parser`` of an argparse object that has commands."""
@@ -125,12 +136,14 @@ def add_command(
     """Add a command, with its help and the option ``--traceback``, and return its parser.
 
     The usage shows ``takes``; ``failed`` says what exit code 1 means. For a command with other exit
-    codes, ``codes`` describes all of them. ``run`` runs the command. It returns the data and the
-    notes, and an exit code if that may be another than 0. It raises :class:`UsageError` for a wrong
-    call, and whatever the code of a user raises.
+    codes, ``codes`` describes all of them. ``run`` runs the command. ``run`` returns the data and
+    the notes, and an exit code if that may be another than 0. ``run`` raises :class:`UsageError`
+    for a wrong call, and whatever the code of a user raises.
     """
+    # ``records show`` is the command ``show`` of the parser of ``records``.
+    word = name if name in COMMANDS else name.rpartition(" ")[2]
     parser = add_parser(
-        name if name in COMMANDS else name.rpartition(" ")[2],
+        word,
         usage=f"promptdsl {name} {takes} [options]",
         help=summary or COMMANDS[name][1],
         description=f"{description.rstrip()}\n\nExample: promptdsl {name} {EXAMPLES[name]}",
@@ -148,29 +161,32 @@ def add_command(
 def add_arguments(
     add_argument: Callable[..., object],
     *,
-    of: str,
-    read: str = "read as its type (count=3); KEY:=JSON is any JSON value; may be repeated",
+    what: str,
+    reading: str = "read as its type (count=3); KEY:=JSON is any JSON value; may be repeated",
 ) -> None:
-    """Add the options ``-p`` and ``--props`` to a parser or to a group of options."""
+    """Add the options ``-p`` and ``--props`` to a parser or to a group of options.
+
+    The help of ``-p`` says ``what`` a pair is, and how its value is read (``reading``).
+    """
     add_argument(
         "-p",
         dest="pairs",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help=f"an {of}, {read}",
+        help=f"an {what}, {reading}",
     )
-    usage = "a JSON file of arguments by name; -p overrides one"
-    add_argument("--props", metavar="FILE", help=usage)
+    props_help = "a JSON file of arguments by name; -p overrides one"
+    add_argument("--props", metavar="FILE", help=props_help)
 
 
-# The arguments of a function that returns a prompt, read from ``-p`` and ``--props``.
+# The values of ``-p`` and ``--props``, and those of ``--set``.
 
 Arguments: TypeAlias = dict[str, object]
-"""Arguments by name, each a text or a JSON value."""
+"""Arguments by name: texts and JSON values, or values of the types of their parameters."""
 
 
-TEXTS = ("model", "user", "stop", "service_tier", "safety_identifier", "prompt_cache_key")
+TEXT_KEYS = ("model", "user", "stop", "service_tier", "safety_identifier", "prompt_cache_key")
 """The keys of requests whose values are texts, even if a text looks like a number."""
 
 
@@ -178,12 +194,15 @@ def request_settings(pairs: Sequence[str]) -> Arguments:
     """Return the settings of ``--set`` by name.
 
     ``key=value`` is read as JSON if it is a number, a truth value, null, a list or an object. Any
-    other value is a text; a value of a key in ``TEXTS`` is always a text. ``key:=value`` is JSON.
+    other value is a text; a value of a key in ``TEXT_KEYS`` is always a text. ``key:=value`` is
+    JSON. Of several pairs with the same key, the last counts. Raises :class:`UsageError` for a pair
+    without ``=``, and for text after ``:=`` that is not JSON.
     """
-    settings = read_arguments(pairs, None, option="--set")
+    settings: Arguments = {}
     for pair in pairs:
+        settings |= read_arguments([pair], None, option="--set")
         key, _, text = pair.partition("=")
-        if key in settings and key not in TEXTS and settings[key] == text:
+        if not key.endswith(":") and key not in TEXT_KEYS:
             settings[key] = _setting(text)
     return settings
 
@@ -191,7 +210,7 @@ def request_settings(pairs: Sequence[str]) -> Arguments:
 def _setting(text: str) -> object:
     """Return the JSON value of a text; a JSON string, and text that is not JSON, stay unchanged."""
     try:
-        value: object = json.loads(text, parse_constant=_refuse_constant)
+        value: object = _DECODER.decode(text)
     except (ValueError, RecursionError):
         return text
     return text if isinstance(value, str) else value
@@ -200,8 +219,9 @@ def _setting(text: str) -> object:
 def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p") -> Arguments:
     """Return the arguments of a command line by name; ``-p`` replaces those of ``--props``.
 
-    ``key=value`` is text, ``key:=value`` is JSON. Errors name the ``option`` of the pairs.
-    Raises :class:`UsageError` for a pair without ``=``, and for text that is not JSON.
+    ``key=value`` is text, ``key:=value`` is JSON. ``props`` is the path of the file of ``--props``.
+    Errors name the ``option`` of the pairs. Raises :class:`UsageError` for a pair without ``=``,
+    for text that is not JSON, and for a file that cannot be read or is not a JSON object.
     """
     arguments: Arguments = {}
     if props is not None:
@@ -237,10 +257,12 @@ def file_text(path: str) -> str:
 def json_value(text: str, origin: str) -> object:
     """Return the value of a JSON text.
 
-    Raises :class:`UsageError`, with ``origin`` in its text, for text that is not strict JSON.
+    Raises :class:`UsageError`, with ``origin`` in its text, for text that is not strict JSON:
+    ``NaN``, or a number that is too large for a float, such as ``1e400``.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        value: object = _DECODER.decode(text)
+        return value
     except json.JSONDecodeError as error:
         position = f"line {error.lineno} column {error.colno}"
         raise UsageError(f"{origin}: not JSON: {error.msg} ({position})") from None
@@ -252,13 +274,28 @@ def _refuse_constant(constant: str) -> Never:
     raise ValueError(f"{constant} is not a JSON number")
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise ValueError(f"{text} is too large")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+"""Reads strict JSON; its errors say what is wrong with a number."""
+
+
+# The call of a function that returns a prompt.
+
+
 def call_function(
     function: Callable[..., object], arguments: Mapping[str, object], target: str
 ) -> object:
     """Call a function with arguments by name, and return its result; run an asynchronous function.
 
-    Raises :class:`UsageError` for an unknown argument, a missing argument and an argument of
-    another type. Also raises whatever the function raises.
+    Raises :class:`UsageError` for a function whose signature Python cannot read, for an unknown
+    argument, a missing argument and an argument of another type. Also raises whatever the function
+    raises.
     """
     typed = typed_arguments(function, arguments, target)
     missing = [name for name in _parameters(function, target).required if name not in typed]
@@ -279,7 +316,8 @@ def typed_arguments(
     """Return arguments by name, each of the type of its parameter.
 
     A text is read like the cell of a table: ``"3"`` becomes 3 for a parameter of type ``int``.
-    Raises :class:`UsageError` for an unknown argument and for an argument of another type.
+    Raises :class:`UsageError` for a function whose signature Python cannot read, for an unknown
+    argument and for an argument of another type.
     """
     parameters = _parameters(function, target)
     for name in arguments:
@@ -293,6 +331,7 @@ def typed_arguments(
             for name, argument in arguments.items()
         }
     except DataError as error:
+        # The error is about the cell of a table; here, it is an argument.
         problem = error.what.replace("the cell", "the argument")
         raise UsageError(f"{target}: {problem}\n  {error.fix or ''}".rstrip()) from None
 

@@ -22,26 +22,30 @@ def recorded_conversation(
 
     ``provider_format`` is one of the :data:`PROVIDER_FORMATS`, or a server. A file ``*.jsonl`` has
     a message in each line; any other file is JSON. ``repair`` says what happens to calls without
-    results, as for ``Transcript.from_openai()``. Raises :class:`FileError` for a file that is not
-    JSON or not a session, and ``DataError`` for messages in another format.
+    results, as for ``Transcript.from_openai()``. Raises :class:`UsageError` for a file that cannot
+    be read, :class:`FileError` for a file that is not JSON or not a session, and ``DataError`` for
+    messages in another format.
     """
-    text, left_out, data = file_text(path), Counter[str](), cast("Any", None)
+    text, left_out, data = file_text(path), Counter[str](), cast("Any", None)  # Any: JSON
     read, messages_of = AGENTS.get(provider_format) or (_reader_of(provider_format), None)
     try:
         if messages_of or path.endswith(".jsonl"):
             lines = enumerate(text.split("\n"), 1)
-            data = [json_value(line, f"{path}: line {n}") for n, line in lines if line.strip()]
+            data = [
+                json_value(line, f"{path}: line {number}") for number, line in lines if line.strip()
+            ]
         else:
             data = json_value(text, path)
         if messages_of:
             data, left_out = messages_of(data)
             if not data:
-                raise LookupError
+                raise LookupError  # a session has messages
     except UsageError as error:
         raise FileError(str(error)) from None
     except (AttributeError, LookupError, TypeError):
         raise FileError(f"{path} is not a session of {provider_format}") from None
     if isinstance(data, dict):
+        # A payload may also have tools, which a transcript has not.
         left_out["tools"] = len(
             read_payload(cast("object", data), ProviderId(provider_format)).tools
         )
@@ -67,9 +71,12 @@ def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     first. A message consists of several rows, each with a block. Calls that run at the same time
     are on branches: so all rows of a message are read, and all results of its calls.
     """
-    left_out, parents, messages_in = Counter[str](), dict[str, str](), list[Any]()
+    left_out, parents = Counter[str](), dict[str, str]()
+    # The row id, the message id, the role and the blocks of each row of a message.
+    message_rows = list[Any]()
     previous_id = ""
     row_ids = {row.get("uuid") for row in rows if not row.get("isSidechain")} - {None}
+    # First, find the parent of each row, and the rows of messages.
     for row in rows:
         if row.get("isSidechain"):
             left_out["rows of a sidechain"] += 1
@@ -84,20 +91,23 @@ def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
             parents[previous_id] = parent
         if row.get("type") in ("user", "assistant"):
             blocks = _blocks(row["message"]["content"])
-            messages_in.append((row["uuid"], row["message"].get("id"), row["type"], blocks))
+            message_rows.append((row["uuid"], row["message"].get("id"), row["type"], blocks))
         else:
             left_out[f"rows of the type {row.get('type')!r}"] += 1
+    # Then go back from the last row. A damaged file may have a circle of parents.
     path = set[str]()
-    uuid = messages_in[-1][0] if messages_in else ""
+    uuid = message_rows[-1][0] if message_rows else ""
     while uuid in parents and uuid not in path:
         path.add(uuid)
         uuid = parents[uuid]
-    ids = {id for uuid, id, *_ in messages_in if uuid in path} - {None}
-    path_blocks = [blocks for _, id, _, blocks in messages_in if id in ids]
+    # Last, join the rows on the path, those of the same messages, and those of their results.
+    message_ids = {id for uuid, id, *_ in message_rows if uuid in path} - {None}
+    path_blocks = [blocks for _, id, _, blocks in message_rows if id in message_ids]
     calls = {block.get("id") for blocks in path_blocks for block in blocks} - {None}
     messages: dict[str, Any] = {}
-    for uuid, id, role, blocks in messages_in:
-        if uuid in path or id in ids or calls & {block.get("tool_use_id") for block in blocks}:
+    for uuid, id, role, blocks in message_rows:
+        is_of_message = uuid in path or id in message_ids
+        if is_of_message or calls & {block.get("tool_use_id") for block in blocks}:
             messages.setdefault(id or uuid, {"role": role, "content": []})["content"] += blocks
         else:
             left_out["rows of another branch"] += 1
@@ -127,6 +137,7 @@ def _pi(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     first.
     """
     left_out, path, messages = Counter[str](), list[Any](), list[Any]()
+    # A row is removed when it is read: so a circle of parents ends.
     unread: dict[str, Any] = {row["id"]: row for row in rows if "parentId" in row}
     id = next(reversed(unread), None)
     while id in unread:
@@ -139,7 +150,9 @@ def _pi(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     left_out["rows of another branch"] = len(unread)
     for message in reversed(path):
         role = message["role"]
-        blocks: list[Any] = [_PI[block["type"]](block) for block in _blocks(message["content"])]
+        blocks: list[Any] = [
+            _PI_BLOCKS[block["type"]](block) for block in _blocks(message["content"])
+        ]
         if role == "toolResult":
             result = {"tool_use_id": message["toolCallId"], "is_error": message["isError"]}
             role, blocks = "user", [{"type": "tool_result", **result, "content": blocks}]
@@ -147,7 +160,7 @@ def _pi(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     return messages, left_out
 
 
-_PI: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+_PI_BLOCKS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
     "text": lambda block: {"type": "text", "text": block["text"]},
     "thinking": lambda block: {
         "type": "thinking",

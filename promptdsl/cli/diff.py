@@ -1,6 +1,7 @@
 """``promptdsl diff``: what changed between two prompts, or in all snapshots of a project.
 
-The diff of all snapshots comes first; then the command.
+In this order: the diff of all snapshots of a project, and the command. ``sides.py`` reads the two
+prompts.
 """
 
 import argparse
@@ -25,8 +26,8 @@ from promptdsl.cli.output import (
     write_report,
 )
 from promptdsl.cli.sides import (
-    GIT,
-    SNAPSHOT,
+    GIT_PREFIX,
+    SNAPSHOT_ENDING,
     Repository,
     Side,
     base_of,
@@ -52,10 +53,15 @@ from promptdsl.comparing import (
 
 # The diff of all snapshots of a project: those at a revision and those in the working tree.
 
-FOLDER, PAYLOAD = "__snapshots__", ".payload.json"
-BEGINNING = b"---\npromptdsl-snapshot:"
-CONFLICT = b"\n<<<<<<< "
-EMPTY = PromptFile((), ())
+SNAPSHOT_FOLDER = "__snapshots__"
+"""The default name of the folder of snapshots."""
+PAYLOAD_ENDING = ".payload.json"
+"""The end of the names of snapshots of payloads."""
+SNAPSHOT_BEGINNING = b"---\npromptdsl-snapshot:"
+"""The first bytes of a snapshot of a prompt."""
+CONFLICT_SIGN = b"\n<<<<<<< "
+"""The beginning of a line with which git begins a merge conflict."""
+EMPTY_PROMPT = PromptFile((), ())
 Files: TypeAlias = Mapping[str, bytes]
 """The content of snapshots by their paths from the root of the project."""
 
@@ -81,19 +87,19 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
             raise UsageError(problem)
     left_out = repository.left_out()
 
-    def is_meant(name: str) -> bool:
-        return name.endswith((SNAPSHOT, PAYLOAD)) and name not in left_out
+    def is_snapshot(name: str) -> bool:
+        return name.endswith((SNAPSHOT_ENDING, PAYLOAD_ENDING)) and name not in left_out
 
-    blobs = {name: blob for name, blob in blobs.items() if is_meant(name)}
+    blobs = {name: blob for name, blob in blobs.items() if is_snapshot(name)}
     # The working tree may have other line ends than the repository.
     contents = repository.contents([*blobs.values()])
     normalised = (content.replace(b"\r\n", b"\n") for content in contents)
     before = dict(zip(blobs, normalised, strict=True))
-    after, problems = _contents(repository.root, filter(is_meant, names))
+    after, problems = _tree_contents(repository.root, filter(is_snapshot, names))
     snapshot_folders = _folders(before) | _folders(after)
     before, after = _files_in(snapshot_folders, before), _files_in(snapshot_folders, after)
     conflicting = [after[name] for name in repository.conflicts() if name in after]
-    conflicts = {content for content in conflicting if CONFLICT in b"\n" + content}
+    conflicts = {content for content in conflicting if CONFLICT_SIGN in b"\n" + content}
     readable = {name: before[name] for name in before if name not in problems}
     prompts = [
         *(PromptComparison(name, "unreadable", problem=why) for name, why in problems.items()),
@@ -108,7 +114,9 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
         if not paths:
             problem = f"no snapshots in this project, and none at {revision}"
         fix = f"promptdsl diff git:{revision}:FILE.py:NAME FILE.py:NAME compares a prompt in code"
-        raise UsageError(f"{problem}: snapshots are files {FOLDER}/*/*{SNAPSHOT}\n  {fix}")
+        raise UsageError(
+            f"{problem}: snapshots are files {SNAPSHOT_FOLDER}/*/*{SNAPSHOT_ENDING}\n  {fix}"
+        )
     notes: list[str] = []
     if base is None:
         notes = [f"{revision} and HEAD have no merge base: compared with {revision} itself"]
@@ -117,8 +125,13 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
 
 def _folders(files: Files) -> set[str]:
     """Return the names of the folders with snapshots: the default, and those set for pytest."""
-    paths = [name.split("/") for name, content in files.items() if content.startswith(BEGINNING)]
-    return {FOLDER, *(path[-3] for path in paths if FOLDER not in path and path[2:])}
+    paths = [
+        name.split("/") for name, content in files.items() if content.startswith(SNAPSHOT_BEGINNING)
+    ]
+    return {
+        SNAPSHOT_FOLDER,
+        *(path[-3] for path in paths if SNAPSHOT_FOLDER not in path and path[2:]),
+    }
 
 
 def _files_in(folders: set[str], files: Files) -> dict[str, bytes]:
@@ -131,10 +144,11 @@ def _files_in(folders: set[str], files: Files) -> dict[str, bytes]:
 
 
 def _is_in(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or file, or in it; ``""`` is the root."""
     return not folder or f"{path}/".startswith(f"{folder}/")
 
 
-def _contents(root: Path, names: Iterable[str]) -> tuple[dict[str, bytes], dict[str, str]]:
+def _tree_contents(root: Path, names: Iterable[str]) -> tuple[dict[str, bytes], dict[str, str]]:
     """Return the content of the files that exist, and why some cannot be read."""
     contents, problems = dict[str, bytes](), dict[str, str]()
     for name in names:
@@ -148,16 +162,20 @@ def _contents(root: Path, names: Iterable[str]) -> tuple[dict[str, bytes], dict[
 
 
 def _comparisons(before: Files, after: Files, conflicts: set[bytes]) -> Iterator[PromptComparison]:
+    """Yield a comparison for each snapshot; one with a new name and the same content is renamed.
+
+    ``conflicts`` are the contents of the files that git could not merge.
+    """
     removed: dict[object, list[str]] = {}
     for path in before:
         if path not in after:
-            removed.setdefault(_texts(path, before), []).append(path)
+            removed.setdefault(_compared_contents(path, before), []).append(path)
     for path in after:
-        texts = _texts(path, after)
-        if any(text in conflicts for text in texts):
+        contents = _compared_contents(path, after)
+        if any(content in conflicts for content in contents):
             yield PromptComparison(path, "unreadable", problem=f"{path} has merge conflicts")
-        elif path not in before and removed.get(texts):
-            yield PromptComparison(path, "renamed", was=removed[texts].pop(0))
+        elif path not in before and removed.get(contents):
+            yield PromptComparison(path, "renamed", was=removed[contents].pop(0))
         else:
             yield _comparison(path, before, after)
     for paths in removed.values():
@@ -165,15 +183,15 @@ def _comparisons(before: Files, after: Files, conflicts: set[bytes]) -> Iterator
 
 
 def _comparison(path: str, before: Files, after: Files) -> PromptComparison:
-    if _texts(path, before) == _texts(path, after):
+    if _compared_contents(path, before) == _compared_contents(path, after):
         return PromptComparison(path, "same")
-    if path.endswith(PAYLOAD):
+    if path.endswith(PAYLOAD_ENDING):
         return _payload_comparison(path, before.get(path), after.get(path))
     try:
         old, new = _snapshot(path, before), _snapshot(path, after)
     except UsageError as error:
         return PromptComparison(path, "unreadable", problem=str(error))
-    model = dict((new or old or EMPTY).header).get("model", "")
+    model = dict((new or old or EMPTY_PROMPT).header).get("model", "")
     if old is None:
         return PromptComparison(path, "added", model=model)
     if new is None:
@@ -194,7 +212,7 @@ def _payload_comparison(path: str, before: bytes | None, after: bytes | None) ->
         return PromptComparison(path, "added")
     if after is None:
         return PromptComparison(path, "removed")
-    provider = path.removesuffix(PAYLOAD).rpartition(".")[2]
+    provider = path.removesuffix(PAYLOAD_ENDING).rpartition(".")[2]
     try:
         old, new = payload_side(path, before, provider), payload_side(path, after, provider)
         difference = diff(old, new)
@@ -204,7 +222,7 @@ def _payload_comparison(path: str, before: bytes | None, after: bytes | None) ->
     return PromptComparison(path, "changed", difference or None, problem=problem)
 
 
-def _texts(path: str, files: Files) -> tuple[bytes | None, ...]:
+def _compared_contents(path: str, files: Files) -> tuple[bytes | None, ...]:
     """Return the content of a snapshot; for a snapshot of a model, also the content of its base.
 
     The content is ``None`` if there is no such file.
@@ -225,7 +243,8 @@ snapshots of the project with those of the last commit that HEAD and REV have in
 CODES = "0 nothing differs; 1 something differs; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1
-WITH_BASE = ("sides", "base", "format", "output", "traceback", "is_cache_diff")
+"""The exit code if something differs."""
+BASE_OPTIONS = ("sides", "base", "format", "output", "traceback", "is_cache_diff")
 """The options allowed with ``--base``; all others are for rendering a prompt."""
 
 
@@ -310,7 +329,7 @@ def run_diff(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     else:
         defaults: dict[str, object] = arguments.defaults
         changed = [name for name in defaults if defaults[name] != getattr(arguments, name)]
-        if any(name not in WITH_BASE for name in changed):
+        if any(name not in BASE_OPTIONS for name in changed):
             raise UsageError("--base compares files: leave out the options of a prompt, such as -p")
         report, notes = checkout_report(arguments.base, arguments.sides)
         report_text, problems, code = _formatted_report(report, arguments)
@@ -340,7 +359,7 @@ def _compare_two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             continue
         prompts.append(side(name, values, arguments))
         if len(arguments.sides) == 1:
-            _refuse_alone(name)
+            _refuse_single(name)
     before, after = prompts
     notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
     if arguments.is_cache_diff:
@@ -354,18 +373,18 @@ def _compare_two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     return report_text, notes, code
 
 
-def _is_code(side: str) -> bool:
-    """Return whether a side names a prompt in code, here or at a revision."""
-    return not side.endswith((SNAPSHOT, ".json")) and not has_records(side)
+def _is_code(name: str) -> bool:
+    """Return whether a side names a prompt in code, in the working tree or at a revision."""
+    return not name.endswith((SNAPSHOT_ENDING, ".json")) and not has_records(name)
 
 
-def _refuse_alone(name: str) -> None:
+def _refuse_single(name: str) -> None:
     """Raise :class:`UsageError` for a prompt that is the same each time it is read."""
     if is_target(name):
         return
-    _, _, target = name.removeprefix(GIT).partition(":")
+    _, _, target = name.removeprefix(GIT_PREFIX).partition(":")
     advice = "name a second prompt"
-    if name.startswith(GIT):
+    if name.startswith(GIT_PREFIX):
         advice = f"promptdsl diff {name} {target} compares it with the working tree"
     raise UsageError(f"there is nothing to compare {name} with: {advice}")
 
@@ -379,7 +398,7 @@ def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]
     with_records = [has_records(name) for name in side_names]
     ids: list[str] = [*arguments.ids]
     if len(arguments.sides) == 2:
-        # A list of one record needs no id.
+        # A list of one record needs no id. A missing id is that of the first side.
         ids = [*[""] * (sum(with_records) - len(ids)), *ids]
     if len(ids) != sum(with_records):
         names = " and ".join(dict.fromkeys(arguments.sides))
@@ -414,9 +433,10 @@ def _formatted_report(
     return report_text, problems, code
 
 
-def _props(arguments: argparse.Namespace, side: str) -> Arguments:
+def _props(arguments: argparse.Namespace, option: str) -> Arguments:
+    """Return the arguments of a prompt; ``option`` is ``before`` or ``after``."""
     props = read_arguments(arguments.pairs, arguments.props)
-    return props | read_arguments(getattr(arguments, side), None, option=f"--{side}")
+    return props | read_arguments(getattr(arguments, option), None, option=f"--{option}")
 
 
 def _cache_diff(

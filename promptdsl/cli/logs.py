@@ -1,7 +1,7 @@
 """Files that are not code: transcripts in a database, the records of a log, and other files.
 
-In this order: transcripts in a database, the records of a log, and what a file is that a command
-cannot use.
+In this order: transcripts in a database; the records of a log; the dropped parts and losses of a
+record; and what a file is that a command cannot use.
 """
 
 import os
@@ -18,49 +18,61 @@ from promptdsl.comparing import visible
 
 # Transcripts in a SQLite database. ``chats.db:KEY`` names a transcript.
 
-MAGIC = b"SQLite format 3\0"
-"""The beginning of every database of SQLite 3."""
+DATABASE_SIGNATURE = b"SQLite format 3\0"
+"""The first bytes of every database of SQLite 3."""
 
 
 def is_database(path: str) -> bool:
     """Return whether a file is a database of SQLite."""
     try:
         with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
+            return file.read(len(DATABASE_SIGNATURE)) == DATABASE_SIGNATURE
     except OSError:
         return False
 
 
-def names_in(path: str) -> list[str]:
-    """Return the names of the transcripts in a database: ``chats.db:KEY``."""
+# The database is read with SQL: ``SqliteStore`` would open it for writing, and create its table.
+
+
+def names_in_database(path: str) -> list[str]:
+    """Return the names of the transcripts in a database: ``chats.db:KEY``.
+
+    Raises :class:`FileError` if the database cannot be read, or is not a store of transcripts.
+    """
     query = "SELECT DISTINCT key FROM promptdsl_entries ORDER BY key"
     return [f"{path}:{key}" for (key,) in _rows(path, query)]
 
 
 @contextmanager
-def file_of(name: str) -> Generator[str]:
+def transcript_file(name: str) -> Generator[str]:
     """Yield the path of a transcript; for a transcript in a database, that of a temporary copy.
 
     Raises :class:`FileError` if the database has no such transcript or cannot be read.
     """
-    ends = [end for end, sign in enumerate(name) if sign == ":" and is_database(name[:end])]
-    if os.path.lexists(name) or not ends:
+    # A path and a key may have colons. The key begins after the first path that is a database.
+    colons = [
+        index
+        for index, character in enumerate(name)
+        if character == ":" and is_database(name[:index])
+    ]
+    if os.path.lexists(name) or not colons:
         yield name
         return
-    path, key = name[: ends[0]], name[ends[0] + 1 :]
+    path, key = name[: colons[0]], name[colons[0] + 1 :]
     query = "SELECT line FROM promptdsl_entries WHERE key = ? ORDER BY number"
     lines = [line for (line,) in _rows(path, query, key)]
     if not lines:
         raise FileError(f"{path} has no transcript {key!r}")
     with TemporaryDirectory() as folder:
         file = os.path.join(folder, "transcript.jsonl")
-        Transcript().save(file)
+        Transcript().save(file)  # the first line of a transcript, which the database has not
         with open(file, "ab") as out:
             out.writelines(line.encode(errors="surrogatepass") + b"\n" for line in lines)
         yield file
 
 
 def _rows(path: str, query: str, *values: str) -> list[tuple[str]]:
+    """Return the rows of a query. Raises :class:`FileError` if the database cannot be read."""
     try:
         with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
             return connection.execute(query, values).fetchall()
@@ -70,8 +82,9 @@ def _rows(path: str, query: str, *values: str) -> list[tuple[str]]:
 
 # The records of a log: those in its folder, or in the JSON that ``records list --json`` prints.
 
-FILES = "records-*.jsonl"
-HEADER = b'"format":"promptdsl.log"'
+LOG_FILES = "records-*.jsonl"
+"""The pattern of the names of the files in a log."""
+LOG_SIGNATURE = b'"format":"promptdsl.log"'
 """A text in the first line of every file of a log."""
 MAXIMUM_IDS = 8
 """The maximum number of ids that an error lists."""
@@ -90,8 +103,8 @@ def log_entries(
     if not log.folder.is_dir():
         refuse_log_file(folder, command="records list")
         raise UsageError(f"there is no folder {folder}")
-    if not any(log.folder.glob(FILES)):
-        raise UsageError(f"there is no log in {folder}: a log has files {FILES}")
+    if not any(log.folder.glob(LOG_FILES)):
+        raise UsageError(f"there is no log in {folder}: a log has files {LOG_FILES}")
     try:
         return log.read(salvage=salvage is True), [*log.repairs]
     except TranscriptError as error:
@@ -104,14 +117,14 @@ def log_entries(
 
 def is_log(target: str) -> bool:
     """Return whether a folder has the files of a log."""
-    return os.path.isdir(target) and any(PromptLog(target).folder.glob(FILES))
+    return os.path.isdir(target) and any(PromptLog(target).folder.glob(LOG_FILES))
 
 
 def refuse_log_file(path: str, *, command: str, options: str = "") -> None:
     """Raise :class:`UsageError` for a file of a log; the error has the command for its folder."""
     try:
         with open(path, "rb") as file:
-            is_file_of_log = HEADER in file.readline(200)
+            is_file_of_log = LOG_SIGNATURE in file.readline(200)
     except OSError:
         return
     if is_file_of_log:
@@ -121,7 +134,10 @@ def refuse_log_file(path: str, *, command: str, options: str = "") -> None:
 
 
 def listed_entries(data: Any) -> list[LogEntry] | None:  # Any: JSON
-    """Return the entries in the JSON of ``records list --json``; ``None`` for other JSON."""
+    """Return the entries in the JSON of ``records list --json``.
+
+    Returns ``None`` for other JSON, and for an empty list.
+    """
     try:
         entries = [
             LogEntry(row.get("at", ""), row.get("name"), row.get("id"), row["record"])
@@ -137,16 +153,18 @@ def entry_of(
 ) -> tuple[LogEntry, list[str]]:
     """Return the last entry with an id, and a note if several entries have this id.
 
-    If there is only one entry, ``id`` may be ``None``. Raises :class:`UsageError` for an unknown
-    id, and for a missing id.
+    If there is only one entry, ``id`` may be ``None``. ``origin`` is the log or the file, for
+    errors. Raises :class:`UsageError` for an unknown id, for a missing id, and without entries.
     """
+    if not entries:
+        raise UsageError(f"{origin} has no records")
     if id is None:
         if len(entries) != 1:
-            ids = _names(entry.id for entry in entries)
+            ids = _distinct_names(entry.id for entry in entries)
             listed = ", ".join(ids[:MAXIMUM_IDS])
             rest = f" and {len(ids) - MAXIMUM_IDS:,} more" if ids[MAXIMUM_IDS:] else ""
-            records = f"{origin} has {len(entries):,} records: choose one with --id"
-            raise UsageError(f"{records}: {listed}{rest}" if ids else records)
+            problem = f"{origin} has {len(entries):,} records: choose one with --id"
+            raise UsageError(f"{problem}: {listed}{rest}" if ids else problem)
         return entries[0], []
     matches = [entry for entry in entries if entry.id == id]
     check_id(id, matches, entries, origin)
@@ -164,22 +182,24 @@ def check_id(
     ``matches`` are the entries with this id.
     """
     if not matches:
-        problem = f"{origin} has no record with the id {id!r}"
-        raise UsageError(
-            f"{problem}{suggestion(id, _names(entry.id for entry in entries)[:MAXIMUM_IDS])}"
-        )
+        ids = _distinct_names(entry.id for entry in entries)
+        advice = suggestion(id, ids, maximum=MAXIMUM_IDS)
+        raise UsageError(f"{origin} has no record with the id {id!r}{advice}")
 
 
 def check_name(name: str, entries: Sequence[LogEntry], origin: str) -> None:
     """Raise :class:`UsageError`, with similar names, if no entry has the name of this prompt."""
-    names = _names(entry.name for entry in entries)
+    names = _distinct_names(entry.name for entry in entries)
     if not any(entry.name == name for entry in entries):
         raise UsageError(f"{origin} has no record of the prompt {name!r}{suggestion(name, names)}")
 
 
-def _names(names: Iterable[str | None]) -> list[str]:
-    """Return the distinct names, each on one line, with special characters escaped."""
+def _distinct_names(names: Iterable[str | None]) -> list[str]:
+    """Return the distinct names or ids, each on one line, with special characters escaped."""
     return [visible(name, one_line=True) for name in dict.fromkeys(names) if name is not None]
+
+
+# The dropped parts and the losses of a record, as text.
 
 
 def dropped_lines(record: Mapping[str, Any]) -> list[str]:  # Any: JSON
@@ -212,9 +232,9 @@ def losses_of(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:  # Any: JSO
 
 # What a file is that a command cannot use, and which command can use it.
 
-BEGINNING = 4_096
+BEGINNING_SIZE = 4_096
 """How many bytes of a file are read to recognise it."""
-BY_NAME = {
+DESCRIPTIONS = {
     (".prompt.txt",): "a snapshot: promptdsl diff {path} TARGET compares it",
     (".json",): "JSON: promptdsl records show {path} shows a record or a payload",
     (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"): (
@@ -224,30 +244,31 @@ BY_NAME = {
         "a text: name a function that returns a prompt with it, such as System(Template(path))"
     ),
 }
-"""What a file is, and what to do with it, by the end of its name."""
+"""What a file is, and what to do with it, by the possible ends of its name."""
 
 
 def described_content(path: str) -> str:
     """Return what a file is by its first bytes, with the command that reads it; else ``""``."""
     try:
         with open(path, "rb") as file:
-            beginning = file.read(BEGINNING)
+            beginning = file.read(BEGINNING_SIZE)
     except OSError:
         return ""
-    if beginning.startswith(MAGIC):
+    first_line = beginning.partition(b"\n")[0]
+    if beginning.startswith(DATABASE_SIGNATURE):
         return f"a database: promptdsl transcript list {path} lists its transcripts"
-    if HEADER in beginning.partition(b"\n")[0]:
+    if LOG_SIGNATURE in first_line:
         return f"a file of a log: promptdsl records list {os.path.dirname(path) or '.'}"
-    if b'"promptdsl.transcript"' in beginning.partition(b"\n")[0]:
+    if b'"promptdsl.transcript"' in first_line:
         return f"a transcript: promptdsl transcript show {path}"
     return ""
 
 
 def described_file(path: str) -> str:
     """Return what a file is by its first bytes or its name, and what to do with it; else ``""``."""
-    if content := described_content(path):
-        return content
-    for ends, text in BY_NAME.items():
+    if description := described_content(path):
+        return description
+    for ends, template in DESCRIPTIONS.items():
         if path.lower().endswith(ends):
-            return text.format(path=path)
+            return template.format(path=path)
     return ""

@@ -1,6 +1,6 @@
 """``promptdsl new``: the files of a new library, or of a new section in a library.
 
-In this order: reading the project of a library, and the two commands.
+In this order: the project of a library, which is read and gets new code; and the two commands.
 """
 
 import argparse
@@ -21,10 +21,11 @@ from promptdsl.cli.output import UsageError, as_json, suggestion, write_files
 
 # The project of a library: its ``pyproject.toml``, and the module that defines the library.
 
-GROUP = "promptdsl.sections"
+ENTRY_POINT_GROUP = "promptdsl.sections"
 """The group of entry points in which a package declares its libraries."""
-BEGIN = "create a library with promptdsl new library NAME"
-IMPORTS = ("Section", "Value", "component")
+CREATE_ADVICE = "create a library with promptdsl new library NAME"
+"""The advice of an error outside of the project of a library."""
+NEEDED_NAMES = ("Section", "Value", "component")
 """The names of promptdsl that the function of a new section needs."""
 
 
@@ -48,18 +49,19 @@ class Project:
     def containing(cls, folder: str, name: str) -> Self:
         """Return the project that contains a folder; ``name`` selects one of several libraries.
 
-        Raises :class:`UsageError` if there is no such project or library.
+        Raises :class:`UsageError` if there is no such project or library, and for a file of it that
+        cannot be read as TOML or as Python.
         """
         while not os.path.isfile(os.path.join(folder, "pyproject.toml")):
             parent = os.path.dirname(folder)
             if parent == folder:
-                raise UsageError(f"no folder from here up has a pyproject.toml: {BEGIN}")
+                raise UsageError(f"no folder from here up has a pyproject.toml: {CREATE_ADVICE}")
             folder = parent
         libraries = _declared_libraries(os.path.join(folder, "pyproject.toml"))
         if name and name not in libraries:
             raise UsageError(f"{folder} has no library {name!r}{suggestion(name, libraries)}")
         if not name and len(libraries) != 1:
-            advice = f"name the library: {min(libraries)}:NAME" if libraries else BEGIN
+            advice = f"name the library: {min(libraries)}:NAME" if libraries else CREATE_ADVICE
             raise UsageError(f"{folder} has {len(libraries)} libraries: {advice}")
         name = name or min(libraries)
         module, _, variable = libraries[name].partition(":")
@@ -68,7 +70,7 @@ class Project:
             path = os.path.join(root, *parts)
             for file in (f"{path}.py", os.path.join(path, "__init__.py")):
                 if os.path.isfile(file):
-                    source = _read(file)
+                    source = _module_source(file)
                     call = _library_call(source, file, name)
                     return cls(folder, name, module, variable, file, source, call)
         raise UsageError(f"{folder} declares {name} = {libraries[name]!r}: there is no such module")
@@ -78,9 +80,16 @@ class Project:
         return os.path.join(self.folder, *parts)
 
     def template(self, name: str) -> str | None:
-        """Return the path of the template of a section; ``None`` if code computes its folder."""
+        """Return the path of the template of a section.
+
+        Returns ``None`` if the folder of templates is ``None``, or code computes it.
+        """
         argument = self._argument("templates")
-        folder = argument.value if isinstance(argument, ast.Constant) else argument or "templates"
+        folder: object = "templates"
+        if isinstance(argument, ast.Constant):
+            folder = argument.value
+        elif argument is not None:
+            return None
         if not isinstance(folder, str):
             return None
         path = os.path.join(os.path.dirname(self.file), folder, *name.split("/"))
@@ -88,7 +97,7 @@ class Project:
 
     def functions(self) -> set[str]:
         """Return the names of the sections that are functions."""
-        listed = self._listed()
+        listed = self._section_list()
         elements = [] if listed is None else listed.elts
         return {ast.unparse(element).rpartition(".")[2] for element in elements}
 
@@ -96,7 +105,7 @@ class Project:
         """Return the code of a keyword argument of ``Library``; ``None`` without this argument."""
         return {keyword.arg: keyword.value for keyword in self.call.keywords}.get(name)
 
-    def _listed(self) -> ast.List | ast.Tuple | None:
+    def _section_list(self) -> ast.List | ast.Tuple | None:
         """Return the list ``sections=[...]`` of ``Library``; ``None`` without this argument."""
         sections = self._argument("sections")
         if sections is not None and not isinstance(sections, ast.List | ast.Tuple):
@@ -108,7 +117,8 @@ class Project:
     def with_function(self, name: str, function: str) -> dict[str, str]:
         """Return the new texts of two files: ``sections.py`` with the function, and the module.
 
-        Raises :class:`UsageError` if the file already has this name.
+        ``name`` is that of the section, and ``function`` is its code. Raises :class:`UsageError` if
+        ``sections.py`` already has this name, or the library has its sections not in a list.
         """
         package = self.module
         if os.path.basename(self.file) != "__init__.py":
@@ -116,8 +126,8 @@ class Project:
         file = os.path.join(os.path.dirname(self.file), "sections.py")
         text = '"""The sections that are functions."""\n'
         if os.path.isfile(file):
-            text = _read(file)
-        missing = sorted(set(IMPORTS) - _bound_names(text))
+            text = _module_source(file)
+        missing = sorted(set(NEEDED_NAMES) - _bound_names(text))
         if missing:
             text = _with_import(text, f"from promptdsl import {', '.join(missing)}")
         if name in _bound_names(text):
@@ -131,7 +141,7 @@ class Project:
 
     def _with_section(self, code: str) -> str:
         """Return the source of the module, with one more section in the call of ``Library``."""
-        listed, lines = self._listed(), self.source.split("\n")
+        listed, lines = self._section_list(), self.source.split("\n")
         if listed is None:
             arguments: list[ast.expr | ast.keyword] = [*self.call.args, *self.call.keywords]
             last = arguments[-1]
@@ -157,15 +167,15 @@ def _declared_libraries(pyproject: str) -> dict[str, str]:
     try:
         with open(pyproject, "rb") as file:
             document: Any = tomllib.load(file)  # Any: TOML
-        libraries = document["project"]["entry-points"][GROUP]
+        libraries = document["project"]["entry-points"][ENTRY_POINT_GROUP]
         return {str(name): str(target) for name, target in libraries.items()}
     except (KeyError, AttributeError, TypeError):
-        raise UsageError(f"{pyproject} declares no library: {BEGIN}") from None
+        raise UsageError(f"{pyproject} declares no library: {CREATE_ADVICE}") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{pyproject} cannot be read: {error}") from None
 
 
-def _read(file: str) -> str:
+def _module_source(file: str) -> str:
     """Return the source of a module. Raises :class:`UsageError` if it is not code in UTF-8."""
     try:
         with open(file, encoding="utf-8") as stream:
@@ -208,15 +218,17 @@ def _with_import(source: str, line: str) -> str:
     """Return a module with one more import after the others."""
     body, lines = ast.parse(source).body, source.split("\n")
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
-    first = body[0] if body and isinstance(body[0], ast.Expr) else None
-    after = imports[-1] if imports else first
-    at = 0 if after is None else int(after.end_lineno or 0)
-    return "\n".join([*lines[:at], *([] if imports else [""]), line, *lines[at:]])
+    # Without imports, the new import comes after the docstring.
+    docstring = body[0] if body and isinstance(body[0], ast.Expr) else None
+    before = imports[-1] if imports else docstring
+    index = 0 if before is None else int(before.end_lineno or 0)
+    return "\n".join([*lines[:index], *([] if imports else [""]), line, *lines[index:]])
 
 
 # ``promptdsl new``: the files of a new library, or of a new section in a library.
 
-SCAFFOLD = os.path.join(os.path.dirname(__file__), "scaffold")
+SCAFFOLD_FOLDER = os.path.join(os.path.dirname(__file__), "scaffold")
+"""The folder of the files from which new files are made."""
 LIBRARY_FILES = {
     "gitignore": ".gitignore",
     "test.yml": ".github/workflows/test.yml",
@@ -234,9 +246,9 @@ LIBRARY_FILES = {
     "tone.txt": "tests/__snapshots__/test_sample/test_tone.prompt.txt",
 }
 """The paths of the files of ``scaffold/library`` in a project; ``sample`` becomes its name."""
-RESERVED = ("library", "promptdsl", "sections", "starter", "templates", "tests")
+RESERVED_NAMES = ("library", "promptdsl", "sections", "starter", "templates", "tests")
 """The names that a library may not have: other things in its project have them."""
-TYPES = ("bool", "component", "date", "float", "int", "list", "object", "staticmethod", "str")
+TYPE_NAMES = ("bool", "component", "date", "float", "int", "list", "object", "staticmethod", "str")
 """The names that a stub uses. A section with one of these names would hide it there."""
 LIBRARY_DESCRIPTION = """\
 Create a section library: an ordinary Python package with a function, a template, their tests, and
@@ -295,7 +307,7 @@ def run_new_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     typed_name: str = arguments.target
     name = re.sub("^promptdsl[-_]", "", typed_name).replace("-", "_")
     _check_name(name, typed_name, "library")
-    if name in RESERVED:
+    if name in RESERVED_NAMES:
         problem = f"a library cannot have the name {name!r}"
         raise UsageError(f"{problem}: name it after its topic, such as support")
     distribution = f"promptdsl-{name.replace('_', '-')}"
@@ -374,7 +386,7 @@ def _check_name(name: str, typed_name: str, what: str) -> None:
     """
     if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
         raise UsageError(f"{typed_name!r} cannot be the name of a file on Windows")
-    if typed_name in TYPES:
+    if typed_name in TYPE_NAMES:
         raise UsageError(
             f"{typed_name!r} is the name of a type: choose another name for the {what}"
         )
@@ -391,10 +403,12 @@ def _check_name(name: str, typed_name: str, what: str) -> None:
 
 
 def _scaffold(kind: str, file: str) -> str:
-    with open(os.path.join(SCAFFOLD, kind, f"{file}.in"), encoding="utf-8") as stream:
+    """Return the text of a file of ``scaffold/library`` or ``scaffold/section``."""
+    with open(os.path.join(SCAFFOLD_FOLDER, kind, f"{file}.in"), encoding="utf-8") as stream:
         return stream.read()
 
 
 def _written_text(files: Mapping[str, str], arguments: argparse.Namespace) -> str:
+    """Return the paths of the written files, as lines or as JSON."""
     paths = sorted(os.path.relpath(path) for path in files)
     return as_json({"files": paths}) if arguments.json else "\n".join(paths)

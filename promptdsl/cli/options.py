@@ -1,4 +1,8 @@
-"""The options of the commands that render a prompt, and the functions that render their TARGET."""
+"""The options of the commands that render a prompt.
+
+In this order: the options; the functions that render the TARGET of a command with them; and the
+notes on a render.
+"""
 
 import argparse
 import os
@@ -25,8 +29,9 @@ from promptdsl.cli.target import TargetCall, add_inputs, target_call
 
 PROVIDERS: tuple[str, ...] = get_args(AdapterName)
 """The providers that have an adapter; ``provider_names()`` also has the servers."""
-LISTED = f"{', '.join(PROVIDERS)}, or a server such as deepseek"
-FOR_PEOPLE = ("messages", "text")
+PROVIDERS_HELP = f"{', '.join(PROVIDERS)}, or a server such as deepseek"
+"""The list of providers, for the help of an option."""
+TEXT_FORMATS = ("messages", "text")
 """The values of ``--for`` that are not providers."""
 
 _BRIEF_HELP = {
@@ -34,7 +39,7 @@ _BRIEF_HELP = {
     "--model": "the model, such as claude-opus-5-5",
     "-p": "an argument of the function; promptdsl render --help lists more options",
 }
-"""The options of a render that a brief help shows."""
+"""The options that a brief help shows, each with its help."""
 
 
 def add_request(
@@ -54,7 +59,7 @@ def add_request(
     ``--for`` may be repeated, and takes the models and providers whose payloads are shown.
     """
     group = parser.add_argument_group("prompt")
-    parser.set_defaults(for_people=FOR_PEOPLE if texts else ())
+    parser.set_defaults(text_formats=TEXT_FORMATS if texts else ())
 
     def add(name: str, **options: Any) -> None:  # Any: keywords of add_argument()
         if brief:
@@ -62,13 +67,13 @@ def add_request(
         group.add_argument(name, **options)
 
     if payloads:
-        usage = "a model or provider whose payload is shown; may be repeated"
-        add("--for", dest="payloads", action="append", default=[], metavar="MODEL", help=usage)
+        help_text = "a model or provider whose payload is shown; may be repeated"
+        add("--for", dest="payloads", action="append", default=[], metavar="MODEL", help=help_text)
     else:
-        name, metavar, usage = _format_option(formats, texts=texts)
-        add(name, dest="provider_format", metavar=metavar, help=usage)
+        name, metavar, help_text = _format_option(formats, texts=texts)
+        add(name, dest="provider_format", metavar=metavar, help=help_text)
     add("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
-    add_arguments(add, of="argument of the function")
+    add_arguments(add, what="argument of the function")
     if not formats:
         add_inputs(add)
     add(
@@ -115,15 +120,17 @@ def add_request(
 def _format_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]:
     """Return the name, the placeholder and the help of ``--for`` or ``--format``."""
     if formats:
-        usage = f"the service that takes the files ({', '.join(formats)}, or a server such as "
-        usage += "groq); by default the provider of --model, or messages"
-        return "--format", "FORMAT", usage
+        help_text = f"the service that takes the files ({', '.join(formats)}, or a server such as "
+        help_text += "groq); by default the provider of --model, or messages"
+        return "--format", "FORMAT", help_text
     if texts:
-        usage = f"what to print: the request of a provider ({LISTED}), messages, or text; "
-        usage += "by default the request of the provider of --model, or text"
-        return "--for", "FORMAT", usage
-    usage = f"the provider ({LISTED}); by default that of --model, or none"
-    return "--for", "PROVIDER", usage
+        help_text = (
+            f"what to print: the request of a provider ({PROVIDERS_HELP}), messages, or text; "
+        )
+        help_text += "by default the request of the provider of --model, or text"
+        return "--for", "FORMAT", help_text
+    help_text = f"the provider ({PROVIDERS_HELP}); by default that of --model, or none"
+    return "--for", "PROVIDER", help_text
 
 
 def checked_provider(name: str | None) -> ProviderName | None:
@@ -135,6 +142,7 @@ def checked_provider(name: str | None) -> ProviderName | None:
     if provider in (None, *provider_names()):
         return provider
     try:
+        # This raises an error with similar names.
         render(Prompt(), provider=provider)
     except TargetError as error:
         raise UsageError(f"{error.what}\n  {error.fix}") from None
@@ -142,17 +150,17 @@ def checked_provider(name: str | None) -> ProviderName | None:
 
 
 def whole_number(text: str, unit: str) -> int:
-    """Return a number that is written as in Python, such as ``100_000``.
+    """Return a whole number, written as in Python, such as ``100_000``; it is not negative.
 
     Raises ``ArgumentTypeError`` for any other text; the error has the ``unit`` of the number.
     """
-    if _WHOLE.fullmatch(text) is None:
+    if _WHOLE_NUMBER.fullmatch(text) is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number ({unit})")
     return int(text)
 
 
 # At most 100 digits: int() refuses a text of more than 4,300.
-_WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
+_WHOLE_NUMBER = re.compile(r"[0-9](?:_?[0-9]){0,99}")
 
 
 def _token_budget(text: str) -> int | Literal["window"]:
@@ -169,8 +177,8 @@ def add_page_request(parser: argparse.ArgumentParser) -> None:
 
 def add_price(add_argument: Callable[..., object], *, help_end: str = "") -> None:
     """Add the option of the price of tokens; its help ends with ``help_end``."""
-    usage = f"the price of a million tokens, and of a million cached tokens{help_end}"
-    add_argument("--price", type=prices, metavar="P[,CACHED]", help=usage)
+    help_text = f"the price of a million tokens, and of a million cached tokens{help_end}"
+    add_argument("--price", type=prices, metavar="P[,CACHED]", help=help_text)
 
 
 def prices(text: str) -> list[float]:
@@ -178,11 +186,14 @@ def prices(text: str) -> list[float]:
     try:
         numbers = [float(price) for price in text.split(",")]
     except ValueError:
-        numbers = []
+        numbers = []  # refused below
     if len(numbers) not in (1, 2) or not all(0 <= price < float("inf") for price in numbers):
         problem = f"{text!r} is not a price, or two prices: write 2.5 or 2.5,0.25"
         raise argparse.ArgumentTypeError(problem)
     return numbers
+
+
+# Rendering the prompt that TARGET names.
 
 
 @contextmanager
@@ -199,7 +210,7 @@ def rendered_call(call: TargetCall, arguments: argparse.Namespace) -> Rendered:
 
     The name of the provider is checked only now, because the module of the target may register it.
     """
-    if arguments.provider_format not in arguments.for_people:
+    if arguments.provider_format not in arguments.text_formats:
         checked_provider(arguments.provider_format)
     return rendered_prompt(call.prompt(), render_options(arguments))
 
@@ -223,7 +234,9 @@ def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: key
             ) from None
     return {
         "model": arguments.model,
-        "provider": None if arguments.provider_format in FOR_PEOPLE else arguments.provider_format,
+        "provider": None
+        if arguments.provider_format in TEXT_FORMATS
+        else arguments.provider_format,
         "budget": arguments.budget,
         "reserve": arguments.reserve,
         "strict": arguments.strict,
@@ -234,8 +247,12 @@ def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: key
     }
 
 
+# Notes on a render.
+
+
 def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
     """Return the notes on a render: a note if the model is unknown, its losses and its hints."""
+    # The note on an unknown model replaces the hint about this model.
     subject = f"model {arguments.model!r}"
     hints = [str(hint) for hint in rendered.hints if hint.what != subject]
     return [*model_notes(rendered, arguments), *map(str, rendered.losses), *hints]
@@ -250,5 +267,8 @@ def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
     if facts.provider is None:
         advice = "name its provider with --for; open models and most servers are openai_compatible"
         note = f"{subject} is not known: {advice}"
-    hints = [hint.why.rpartition(": ")[2] for hint in rendered.hints if hint.what == subject]
-    return ["; ".join([f"warning: {note}", *hints])]
+    # A hint about the model ends with similar names.
+    advice_of_hints = [
+        hint.why.rpartition(": ")[2] for hint in rendered.hints if hint.what == subject
+    ]
+    return ["; ".join([f"warning: {note}", *advice_of_hints])]

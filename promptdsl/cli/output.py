@@ -1,6 +1,6 @@
 """What the commands write: errors, files, and text for a terminal.
 
-In this order: errors, files, JSON, colours and progress, messages as text.
+In this order: errors; files; settings and JSON; progress and colours; messages as text.
 """
 
 import base64
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 # The errors of the commands, and the text of an error: its line, its message, its frames.
 
-_ALIKE = 0.65
-"""The least similarity of a name and its misspelling, for difflib; as in the errors of the API."""
+_MINIMUM_SIMILARITY = 0.65
+"""The minimum similarity of a name and its misspelling, for difflib, as in errors of the API."""
 
 
 class UsageError(Exception):
@@ -53,31 +53,32 @@ class FileError(UsageError):
     code = 1
 
 
-def suggestion(name: str, candidates: Iterable[str]) -> str:
+def suggestion(name: str, candidates: Iterable[str], *, maximum: int | None = None) -> str:
     """Return the end of an error for an unknown name: similar candidates, else all of them.
 
     It begins with its separator, as in ``": did you mean 'x'?"``. It is empty without candidates.
+    If none is similar, it lists only the first ``maximum`` candidates, in alphabetical order.
     """
     from difflib import get_close_matches
 
-    names = sorted(candidates)
-    close = get_close_matches(name, names, cutoff=_ALIKE)
+    names = [*candidates]
+    close = get_close_matches(name, sorted(names), cutoff=_MINIMUM_SIMILARITY)
     if close:
         return f": did you mean {' or '.join(map(repr, close))}?"
-    return f"; choose from {', '.join(names)}" if names else ""
+    return f"; choose from {', '.join(sorted(names[:maximum]))}" if names else ""
 
 
 def error_text(error: BaseException, *, target: str, frames: bool) -> str:
     """Return the text of an error: ``file:line``, the problem and the advice.
 
     The text begins with ``target`` if no line is known. With ``frames``, the traceback through the
-    author's code comes first.
+    author's code comes first. An error without a line of the author has the complete traceback.
     """
     # For a broken library, show the line at which its code failed.
     cause = error.__cause__ if isinstance(error, LibraryError) else None
     stack = user_frames(cause or error)
     if isinstance(error, PromptError):
-        # An error in the arguments of render() has the line of the caller, which is this command.
+        # An error in the arguments of render() has the line of its caller: here, this command.
         command_lines = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
         first, *further_lines = [line for line in error.at if line not in command_lines] or [target]
         references = [f"  see also {line}" for line in further_lines]
@@ -95,7 +96,7 @@ def error_text(error: BaseException, *, target: str, frames: bool) -> str:
     return f"Traceback (most recent call last):\n{''.join(lines)}{text}"
 
 
-# Writing files: all of them or none, and never over a file that the command did not write.
+# Writing files: a report, or several files at once.
 
 
 def write_report(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
@@ -115,10 +116,11 @@ def write_report(path: str, text: str, may_replace: Callable[[str], bool]) -> No
 def write_files(
     files: Mapping[str, str], *, changed: Mapping[str, str] | None = None, force: bool
 ) -> None:
-    """Write texts as UTF-8 to their paths, and create missing folders: all files or none.
+    """Write texts as UTF-8 to their paths, and create missing folders.
 
     Each text is first written to a temporary file next to its path. When all texts are written, the
-    temporary files replace the paths. A replaced file keeps its mode. ``changed`` are edited files,
+    temporary files replace the paths. After an error, all new files and folders are removed; a file
+    that is already replaced stays so. A replaced file keeps its mode. ``changed`` are edited files,
     which may exist: they keep their line ends, and a link stays a link.
 
     Raises :class:`UsageError` if one of ``files`` exists, without ``force``, and if a file cannot
@@ -147,6 +149,7 @@ def write_files(
             with open(temporary, "xb") as file:
                 temporary_files[path] = temporary
                 file.write(content)
+                # The content must be on the disk before the file replaces another.
                 file.flush()
                 os.fsync(file.fileno())
             if os.path.exists(path):
@@ -170,11 +173,14 @@ def write_files(
         raise
 
 
-# The output of the commands: configurations and JSON as text for a terminal.
+# Settings as text, and values as JSON.
 
 
 def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
-    """Return a line for each setting: its key, its value, and the layer that set it."""
+    """Return a line for each setting: its key, its value, and the layer that set it.
+
+    ``explained`` are the value and the layer of each setting, by its key.
+    """
     rows: list[tuple[str, str, str]] = []
     for key, (value, layer) in explained.items():
         if callable(value):
@@ -183,19 +189,23 @@ def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
         elif getattr(value, "kind", None) is None:
             text = str(value)
         else:
-            # A delimiter: show its opening and its closing text.
+            # Only a delimiter has a kind: show its opening and its closing text.
             ends = (getattr(value, "open", ""), getattr(value, "close", ""))
             text = " ... ".join(repr(end)[1:-1] for end in ends if end) or "None"
         rows.append((key, visible(text, one_line=True), layer))
-    first, second = (max((len(row[n]) for row in rows), default=0) for n in (0, 1))
-    return "\n".join(f"{key:<{first}}  {value:<{second}}  {layer}" for key, value, layer in rows)
+    key_width = max((len(key) for key, _, _ in rows), default=0)
+    value_width = max((len(text) for _, text, _ in rows), default=0)
+    return "\n".join(
+        f"{key:<{key_width}}  {text:<{value_width}}  {layer}" for key, text, layer in rows
+    )
 
 
 def as_json(value: object) -> str:
     """Return strict JSON, with bytes as base64, and values without a JSON type as text.
 
-    Raises :class:`ValueError` for NaN and infinite numbers, and ``TypeError`` for a key that is not
-    a text, a number, a truth value or ``None``.
+    Special characters in it are escaped. Raises ``ValueError`` for NaN and infinite numbers,
+    ``TypeError`` for a key that is not a text, a number, a truth value or ``None``, and
+    ``RecursionError`` for data that is nested too deep.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=_json_default)
     return visible_json(text)
@@ -207,26 +217,18 @@ def _json_default(value: object) -> object:
     return dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else str(value)
 
 
-def is_colourful() -> bool:
-    """Return whether standard output is a terminal with colours."""
-    return has_colours(sys.stdout)
-
-
-def has_colours(stream: TextIO | None) -> bool:
-    """Return whether a stream is a terminal with colours; a closed stream is ``None``."""
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    return not is_plain and stream is not None and stream.isatty()
-
-
 def relative_paths(text: str) -> str:
-    """Return a text with a relative path in each ``file:line`` of the current folder."""
+    """Return a text with a relative path in each ``file:line`` of the current folder.
+
+    A path without a line stays unchanged: it may be a part of a prompt.
+    """
     folder_pattern = re.escape(os.path.join(os.getcwd(), ""))
     return re.sub(rf'(?<![^\s"]){folder_pattern}(?=[^\n:"]*(?::|", line )\d)', "", text)
 
 
 def as_row(reported: "Loss | Difference | TokenPart") -> dict[str, object]:
     """Return the fields of a loss, a difference or a part as JSON data, with its file and line."""
-    row = attrs.asdict(reported, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
+    row = attrs.asdict(reported, recurse=False, filter=lambda field, _: field.name not in _OBJECTS)
     section = row.pop("library", None)
     library = {} if section is None else {"library": as_section(section)}
     return {**row, **library, **location_fields(reported.source)}
@@ -242,7 +244,8 @@ def as_section(section: "LibrarySection") -> dict[str, object]:
     return attrs.asdict(section)
 
 
-_NO_DATA = ("source", "message")
+_OBJECTS = ("source", "message")
+"""The fields that are objects, and not JSON data."""
 
 
 def location_fields(source: "Source | str | None") -> dict[str, object]:
@@ -251,7 +254,7 @@ def location_fields(source: "Source | str | None") -> dict[str, object]:
     return {"file": file or None, "line": int(line) if line else None}
 
 
-# Output for a terminal: the progress of long work, and a diff in colours.
+# Output for a terminal: the progress of long work, and text in colours.
 
 STYLES = {"- ": "red", "+ ": "green", "… ": "dim"}
 """The style of a line of a diff, by its sign."""
@@ -273,10 +276,22 @@ TEXT_STYLES = {
     "volatile": "underline cyan",
 }
 """The style of text that the author did not write, by its kind."""
-WORDS = "~ "
+WORDS_SIGN = "~ "
 """The sign of a line with changed words; a terminal shows them in the two lines before instead."""
-_NAMES = re.compile("`[^`]*`")
-_NUMBERS = re.compile(r" *(?:[\d,]+ +(?:[\d.]+%|dropped)|…  )")
+_QUOTED_NAMES = re.compile("`[^`]*`")
+_TOKEN_NUMBERS = re.compile(r" *(?:[\d,]+ +(?:[\d.]+%|dropped)|…  )")
+"""The numbers at the beginning of a line of ``promptdsl tokens``."""
+
+
+def is_colourful() -> bool:
+    """Return whether standard output is a terminal with colours."""
+    return has_colours(sys.stdout)
+
+
+def has_colours(stream: TextIO | None) -> bool:
+    """Return whether a stream is a terminal with colours; a closed stream is ``None``."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return not is_plain and stream is not None and stream.isatty()
 
 
 def progress(names: Sequence[str], verb: str) -> Iterator[str]:
@@ -302,7 +317,7 @@ def coloured_diff(text: str) -> str:
         return text
     columns = shutil.get_terminal_size().columns
     console = Console(width=columns, force_terminal=True, color_system="standard")
-    lines = [line for line in text.split("\n") if not line.startswith(WORDS)]
+    lines = [line for line in text.split("\n") if not line.startswith(WORDS_SIGN)]
     with console.capture() as capture:
         for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
             sign = line[:2] if line[:2] in (*STYLES, "  ") else ""
@@ -310,7 +325,7 @@ def coloured_diff(text: str) -> str:
             for start, end in _changed_words(above, line, below):
                 styled.stylize("reverse", start, end)
             if not sign:
-                styled.highlight_regex(_NAMES, "bold")
+                styled.highlight_regex(_QUOTED_NAMES, "bold")
             # A long line continues below its text, not below its sign.
             for index, row in enumerate(styled.wrap(console, columns - len(sign)) or [styled]):
                 begin = Text(" " * len(sign) if index else sign, style=styled.style)
@@ -345,7 +360,7 @@ def coloured_tokens(text: str) -> str:
 
 
 def _number_style(line: str) -> tuple[str, int]:
-    numbers = _NUMBERS.match(line)
+    numbers = _TOKEN_NUMBERS.match(line)
     return ("", 0) if numbers is None else ("dim", numbers.end())
 
 
@@ -377,14 +392,14 @@ def _changed_words(above: str, line: str, below: str) -> Iterator[tuple[int, int
 
     Positions count from the third character of the line: its sign comes before.
     """
-    is_before = line.startswith("- ") and below.startswith("+ ")
-    if not is_before and not (line.startswith("+ ") and above.startswith("- ")):
+    is_old = line.startswith("- ") and below.startswith("+ ")
+    if not is_old and not (line.startswith("+ ") and above.startswith("- ")):
         return
     start = 0
-    old, new = (line, below) if is_before else (above, line)
+    old, new = (line, below) if is_old else (above, line)
     for equal, removed, inserted in changed_words(old[2:], new[2:]):
         start += len(equal)
-        end = start + len(removed if is_before else inserted)
+        end = start + len(removed if is_old else inserted)
         yield start, end
         start = end
 
@@ -436,9 +451,10 @@ def _block_summary(block: Block) -> str:
         case _ if isinstance(data.get("source"), dict):
             source = data["source"]
             if source["type"] == "base64":
-                size = len(str(source["data"])) * 3 // 4
+                size = len(str(source["data"])) * 3 // 4  # base64 has 4 characters for 3 bytes
                 words.append(f"{source.get('media_type') or 'base64'}, about {size:,} bytes")
             else:
+                # Each other source has a single value: a URL, an id or a path.
                 values = (source[key] for key in source if key not in ("type", "media_type"))
                 words.append(str(next(values)))
         case _:

@@ -1,6 +1,7 @@
 """``promptdsl page``: a web page, in one file, that shows prompts, records and logs.
 
-In this order: reading the prompts that are in files, and the command.
+In this order: the prompts that are in files, and the command. ``preview_process.py`` uses
+``file_prompts`` and ``prompt_of_call``, too.
 """
 
 import argparse
@@ -29,8 +30,8 @@ def file_prompts(
     """Return the prompts of a log, a folder or a JSON file, and notes; ``None`` for code.
 
     ``--id`` chooses the requests of a log or of a list of records. Raises :class:`UsageError` for a
-    folder without records, for a single file of a log, for ``--inputs`` with a file, and for
-    ``--id`` with any other target.
+    folder without records, for a single file of a log, for ``--inputs`` with a file, for an unknown
+    id, and for ``--id`` with any other target.
     """
     id: str | None = arguments.id
     if os.path.isdir(target):
@@ -67,7 +68,10 @@ def _json_prompts(path: str, id: str | None) -> Sequence[PagePrompt]:
 
 
 def _chosen_entries(entries: Sequence[LogEntry], id: str | None, origin: str) -> Sequence[LogEntry]:
-    """Return the entries with an id; all entries if ``id`` is ``None``."""
+    """Return the entries with an id; all entries if ``id`` is ``None``.
+
+    Raises :class:`UsageError` for an unknown id; the error names the file or folder ``origin``.
+    """
     if id is None:
         return entries
     chosen = [entry for entry in entries if entry.id == id]
@@ -76,12 +80,16 @@ def _chosen_entries(entries: Sequence[LogEntry], id: str | None, origin: str) ->
 
 
 def _refuse_id(id: str | None, target: str) -> None:
+    """Raise :class:`UsageError` for ``--id`` with a target that has no ids."""
     if id is not None:
         raise UsageError(f"--id chooses a request of a log: {target} is not a log")
 
 
 def _file_data(path: str) -> object:
-    """Return the data of a JSON file; an error for a file that is not JSON."""
+    """Return the data of a JSON file; for a file that is not JSON, the error, which the page shows.
+
+    Raises :class:`UsageError` for a file that cannot be read.
+    """
     content = file_text(path).encode()
     try:
         return read_json(path, content)
@@ -90,7 +98,10 @@ def _file_data(path: str) -> object:
 
 
 def _request(data: object) -> PromptRecord | Exception:
-    """Return the record of JSON data, or its error; the record of a payload has no source lines."""
+    """Return the record of JSON data, or the error of data that is no record and no payload.
+
+    The record of a payload has no source lines. An error of ``_file_data`` is returned unchanged.
+    """
     if isinstance(data, DataError):
         return data
     try:
@@ -109,6 +120,7 @@ serve, and the payload for each --for MODEL. A TARGET is a prompt (file.py:name)
 payload (*.json), a folder of records, or a log. The page needs no server, and loads no other file.
 It contains the texts of the prompts."""
 OK, FAILED = 0, 1
+"""The exit codes: all targets are on the page; the page shows the error of a target."""
 
 
 def add_page(add_parser: AddParser) -> None:
@@ -167,10 +179,14 @@ def run_page(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 def _prompts(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
 ) -> tuple[Sequence[PagePrompt], list[str]]:
-    """Return the prompts that a target names, and notes; if its code fails, the error instead."""
-    of_files = file_prompts(target, arguments)
-    if of_files is not None:
-        return of_files
+    """Return the prompts that a target names, and notes.
+
+    If the code of a target fails, its prompt has the error. The code stays loaded until ``stack``
+    is closed, because the page renders the prompts later.
+    """
+    prompts_and_notes = file_prompts(target, arguments)
+    if prompts_and_notes is not None:
+        return prompts_and_notes
     try:
         calls = stack.enter_context(target_calls(target, props, arguments))
     except UsageError:

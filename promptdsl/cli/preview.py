@@ -1,7 +1,7 @@
 """``promptdsl preview``: a page of prompts that is updated after each save.
 
-In this order: the files that the targets name, which are known before any code runs, and the
-command.
+In this order: the files that the targets name, which are found before any code runs; and the
+command. ``preview_process.py`` is the program that the command starts to run the code.
 """
 
 import argparse
@@ -31,6 +31,7 @@ def files_of(target: str) -> list[str]:
 
 
 def _is_code(name: str) -> bool:
+    """Return whether a file of a folder may have prompts: private files and tests have none."""
     return name.endswith(".py") and not name.startswith(("_", "test_", "conftest"))
 
 
@@ -40,6 +41,7 @@ def named_files(targets: Sequence[str]) -> list[str]:
 
 
 def _paths(target: str) -> Iterator[str]:
+    """Yield the paths that a target may mean: of a file, or of the two files of a module."""
     for file in files_of(target):
         location, _ = split_target(file)
         if os.path.exists(location) or location.endswith((".py", ".json")) or "/" in location:
@@ -56,13 +58,14 @@ Show a page of prompts in a browser until Ctrl-C. The page is updated after each
 templates and texts. A TARGET is a prompt (file.py:name), a file or a folder with prompts, a section
 library, a record or a log. Only this machine can open the page. It contains the texts of the
 prompts."""
-COMMAND = (sys.executable, "-P", "-m", "promptdsl.cli.preview_process")
+CHILD_COMMAND = (sys.executable, "-P", "-m", "promptdsl.cli.preview_process")
 """The command that starts a process for the code of prompts."""
 USUAL_PORT, LARGEST_PORT = 8765, 65535
-OF_CODE = (
+"""The port in the advice about ``--host``, and the largest port that exists."""
+CODE_ARGUMENTS = (
     "targets", "id", "payloads", "pairs", "props", "inputs", "input", "model", "budget",
     "reserve", "media_roots", "cache", "tool_choice", "chat_template", "strict", "price",
-    "provider_format", "for_people",
+    "provider_format", "text_formats",
 )  # fmt: skip
 """The arguments of the command line that the process for the code of prompts needs."""
 
@@ -105,7 +108,10 @@ def add_preview(add_parser: AddParser) -> None:
 
 
 def run_preview(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Show the preview until Ctrl-C; return no data and no notes."""
+    """Show the preview until Ctrl-C; print its address; return no data and no notes.
+
+    Raises :class:`UsageError` for a wrong option, a missing package, and a port that is not free.
+    """
     _check(arguments)
     from promptdsl.preview import listening_socket, open_browser, serve
 
@@ -115,19 +121,19 @@ def run_preview(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         problem = f"port {arguments.port}: {error.strerror}: choose another --port"
         raise UsageError(problem) from None
 
-    def started(address: str) -> None:
+    def show_address(address: str) -> None:
         print(address, flush=True)
         if not arguments.no_open:
             open_browser(address)
 
     job = PreviewJob(
-        arguments={name: getattr(arguments, name) for name in OF_CODE},
+        arguments={name: getattr(arguments, name) for name in CODE_ARGUMENTS},
         files=named_files(_all_targets(arguments)),
         roots=_roots(_all_targets(arguments)),
         timeout=arguments.timeout,
         is_cold=arguments.cold,
     )
-    serve(job, COMMAND, listening, title=", ".join(arguments.targets), started=started)
+    serve(job, CHILD_COMMAND, listening, title=", ".join(arguments.targets), started=show_address)
     return "", []
 
 

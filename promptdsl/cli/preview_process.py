@@ -56,9 +56,10 @@ def _prompts(
 def _prompts_in(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
 ) -> Sequence[PagePrompt]:
-    of_files = file_prompts(target, arguments)
-    if of_files is not None:
-        return of_files[0]
+    """Return the prompts of a file or of code; ``stack`` keeps the code loaded."""
+    prompts_and_notes = file_prompts(target, arguments)
+    if prompts_and_notes is not None:
+        return prompts_and_notes[0]
     prompts: list[PagePrompt] = []
     for name, loaded_object in stack.enter_context(loaded_targets(target)).items():
         try:
@@ -72,6 +73,7 @@ def _prompts_in(
 def _failed_prompt(name: str, error: BaseException) -> PagePrompt:
     """Return a prompt that shows an error."""
     if isinstance(error, UsageError):
+        # The text of this error has the problem in its first line, then the advice.
         what, _, fix = str(error).partition("\n")
         error = PromptError(what, fix=fix.strip())
     return PagePrompt(name, (error,))

@@ -23,7 +23,7 @@ from promptdsl.cli.logs import (
     losses_of,
     lost_lines,
 )
-from promptdsl.cli.options import LISTED, checked_provider
+from promptdsl.cli.options import PROVIDERS_HELP, checked_provider
 from promptdsl.cli.output import (
     FileError,
     UsageError,
@@ -46,16 +46,17 @@ from promptdsl.comparing import (
 
 # The rows of ``promptdsl records list``: the tokens of each call, with a bar, grouped by day.
 
-BAR = 20
+BAR_WIDTH = 20
 """The width of the longest bar, in characters."""
 MAXIMUM_COMPARED = 100
 """The maximum number of calls whose cached tokens are counted: a call of 13,000 tokens takes about
 33 ms."""
 OPTIONAL_COLUMNS = ("messages", "model", "losses", "dropped")
 """The columns that a narrow terminal leaves out, in this order."""
-SIGNS = "█ from the cache  ▄ not cached  · free  ▒ kept for the answer  │ the budget  ░ not known"
-"""The meaning of the signs in a bar."""
+LEGEND = "█ from the cache  ▄ not cached  · free  ▒ kept for the answer  │ the budget  ░ not known"
+"""The first line of a list, which explains the signs in its bars."""
 INDENT = "  "
+"""What comes before the line of a call, below the line of its day."""
 NUMBER_COLUMNS = ("tokens", "cached", "messages", "losses", "dropped")
 """The columns with numbers, which are aligned at their right."""
 
@@ -65,7 +66,7 @@ class CallRow:
     """A call of a log, with its numbers of tokens.
 
     ``total`` are the tokens of the request, ``cached`` those that a cache can serve, ``budget`` is
-    its budget, and ``reserve`` is the part of the budget for the answer. An unknown number is
+    its budget, and ``reserve`` is what the budget keeps free for the answer. An unknown number is
     ``None``.
     """
 
@@ -81,23 +82,25 @@ class CallRow:
         return max(self.total or 0, self.budget or 0)
 
     def bar(self, largest: int) -> str:
-        """Return its bar. The bar of a call with ``largest`` tokens has the full width."""
+        """Return its bar. The bar of a call with ``largest`` tokens is the longest."""
         if self.total is None:
             return ""
-        scale = BAR / max(largest, 1)
-        total = max(round(self.total * scale), min(self.total, 1))
-        text = "░" * total
+        scale = BAR_WIDTH / max(largest, 1)
+        # A request with tokens has at least one character.
+        total_width = max(round(self.total * scale), min(self.total, 1))
+        text = "░" * total_width
         if self.cached is not None:
-            text = ("█" * round(self.cached * scale)).ljust(total, "▄")
+            text = ("█" * round(self.cached * scale)).ljust(total_width, "▄")
         if self.budget is None:
             return text
-        free = round((self.budget - self.reserve) * scale)
-        text = text.ljust(free, "·")
+        width_without_reserve = round((self.budget - self.reserve) * scale)
+        text = text.ljust(width_without_reserve, "·")
         return f"{text.ljust(round(self.budget * scale), '▒')}│"
 
     def cells(self, largest: int) -> dict[str, str]:
         """Return the text of each column by its name."""
         record: Any = self.entry.record  # Any: JSON
+        # A log takes any data with a format as a record: its model may be a text.
         model = record.get("model")
         if not isinstance(model, str | None):
             model = model.get("model") or model.get("provider")
@@ -123,23 +126,26 @@ def call_rows(entries: Sequence[LogEntry], selected: Sequence[LogEntry]) -> list
     are counted for the last ``MAXIMUM_COMPARED`` selected entries. ``entries`` are all entries of
     the log.
     """
-    compared = {id(entry) for entry in selected[-MAXIMUM_COMPARED:]}
-    cached: dict[int, int | None] = {}
-    last: dict[str, LogEntry] = {}
-    rendered_last: dict[str, Rendered | None] = {}
+    # Dictionaries by cache key, and one by id(entry): the cached tokens.
+    compared_ids = {id(entry) for entry in selected[-MAXIMUM_COMPARED:]}
+    cached_tokens: dict[int, int | None] = {}
+    last_entry: dict[str, LogEntry] = {}
+    last_rendered: dict[str, Rendered | None] = {}
     for entry in entries:
         key = _cache_key(entry)
-        if id(entry) in compared:
+        if id(entry) in compared_ids:
             rendered = _rendered_request(entry)
-            if key in last and key not in rendered_last:
-                rendered_last[key] = _rendered_request(last[key])
-            before = rendered_last.get(key)
-            cached[id(entry)] = _cached_tokens(entry, before, rendered, is_first=key not in last)
-            rendered_last[key] = rendered
+            is_first = key not in last_entry
+            if not is_first and key not in last_rendered:
+                last_rendered[key] = _rendered_request(last_entry[key])
+            before = last_rendered.get(key)
+            cached_tokens[id(entry)] = _cached_tokens(entry, before, rendered, is_first=is_first)
+            last_rendered[key] = rendered
         else:
-            rendered_last.pop(key, None)
-        last[key] = entry
-    return [_row(entry, cached.get(id(entry))) for entry in selected]
+            # Reading a request takes time: the last one is read only if it is compared.
+            last_rendered.pop(key, None)
+        last_entry[key] = entry
+    return [_row(entry, cached_tokens.get(id(entry))) for entry in selected]
 
 
 def notes_on(selected: Sequence[LogEntry]) -> list[str]:
@@ -188,6 +194,7 @@ def _cached_tokens(
 
 
 def _row(entry: LogEntry, cached: int | None) -> CallRow:
+    """Return the row of an entry; ``cached`` are its cached tokens, ``None`` if unknown."""
     record: Any = entry.record  # Any: JSON
     tokens: dict[str, int] = record.get("tokens") or {}
     budget: dict[str, int | None] = record.get("budget") or {}
@@ -207,12 +214,12 @@ def row_lines(rows: Sequence[CallRow], width: int | None) -> Iterator[tuple[Call
     row_width = None if width is None else width - len(INDENT)
     texts = iter(_fitted_lines([row.cells(largest) for row in rows], row_width))
     if width is not None and largest:
-        yield None, cut_to(SIGNS, width)
-    for day, calls in groupby(rows, key=lambda row: row.entry.at[:10]):
-        group = [*calls]
-        line = _day_line(day, group)
+        yield None, cut_to(LEGEND, width)
+    for day, rows_of_day in groupby(rows, key=lambda row: row.entry.at[:10]):
+        day_rows = [*rows_of_day]
+        line = _day_line(day, day_rows)
         yield None, line if width is None else cut_to(line, width)
-        for row in group:
+        for row in day_rows:
             yield row, INDENT + next(texts)
 
 
@@ -238,9 +245,10 @@ def _fitted_lines(rows: Sequence[dict[str, str]], width: int | None) -> list[str
     sizes = {name: max(columns(row[name]) for row in rows) for name in rows[0]}
     widths = {name: size for name, size in sizes.items() if size}
     if width is not None:
+        # Cut long names first, then leave out columns, then cut names further.
         _cut_names(widths, width, minimum=12)
         for name in OPTIONAL_COLUMNS:
-            if _size(widths) > width:
+            if _line_width(widths) > width:
                 widths.pop(name, None)
         _cut_names(widths, width, minimum=6)
     lines = [
@@ -253,11 +261,11 @@ def _fitted_lines(rows: Sequence[dict[str, str]], width: int | None) -> list[str
 def _cut_names(widths: dict[str, int], width: int, *, minimum: int) -> None:
     """Make the columns of names and ids narrower until a line fits; ``minimum`` is their limit."""
     for name in ("name", "id"):
-        excess = max(_size(widths) - width, 0)
+        excess = max(_line_width(widths) - width, 0)
         widths[name] = max(widths[name] - excess, min(widths[name], minimum))
 
 
-def _size(widths: dict[str, int]) -> int:
+def _line_width(widths: dict[str, int]) -> int:
     """Return the width of a line, with two blanks between its cells."""
     return sum(widths.values()) + 2 * (len(widths) - 1)
 
@@ -338,7 +346,8 @@ def run_records_list(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 def _selected_entries(
     entries: tuple[LogEntry, ...], arguments: argparse.Namespace
 ) -> Iterator[LogEntry]:
-    since = ""
+    """Yield the entries that the options select. Raises :class:`UsageError` for a wrong time."""
+    since = ""  # a text before all times
     if arguments.since:
         try:
             time = datetime.fromisoformat(arguments.since)
@@ -348,20 +357,22 @@ def _selected_entries(
         since = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     for entry in entries:
         is_named = arguments.name in (None, entry.name) and arguments.id in (None, entry.id)
+        # The times of a log are in UTC, so their texts have the order of the times.
+        is_late_enough = entry.at >= since
         is_selected = not arguments.lost or bool(losses_of(entry.record))
         if arguments.dropped and not entry.record.get("dropped"):
             is_selected = False
-        if entry.at >= since and is_named and is_selected:
+        if is_late_enough and is_named and is_selected:
             yield entry
 
 
 # ``promptdsl records show``: what was sent, and why, from the file of a record or from a log.
 
-LONGEST = 300
+MAXIMUM_CHARACTERS = 300
 """The maximum number of characters that are shown of a text."""
 MESSAGES = "messages"
 """The name of the section of the output with the messages."""
-RULE = 72
+RULE_WIDTH = 72
 """The width of the line above each section of the output, in characters."""
 SHOW_DESCRIPTION = """\
 Show what was sent, and why. FILE is a record (promptdsl render --record FILE), the JSON of records
@@ -393,11 +404,13 @@ def add_records_show(add_parser: AddParser) -> None:
         summary="show a record, or a payload",
         failed="the content of the file is wrong",
     )
-    usage = "the file of a record or a payload, or the folder of a log"
-    parser.add_argument("target", metavar="FILE", help=usage)
+    help_text = "the file of a record or a payload, or the folder of a log"
+    parser.add_argument("target", metavar="FILE", help=help_text)
     parser.add_argument("--id", help="the id of a record in a log, or in the JSON of records list")
-    usage = f"the provider of a payload, if it does not follow from the payload ({LISTED})"
-    parser.add_argument("--for", dest="provider_format", metavar="PROVIDER", help=usage)
+    help_text = (
+        f"the provider of a payload, if it does not follow from the payload ({PROVIDERS_HELP})"
+    )
+    parser.add_argument("--for", dest="provider_format", metavar="PROVIDER", help=help_text)
     parser.add_argument("--json", action="store_true", help="print the record as JSON")
 
 
@@ -428,15 +441,16 @@ def _without_line(data: dict[str, object]) -> dict[str, object]:
 
 
 def _lines(record: PromptRecord) -> Iterator[str]:
+    """Yield the texts of the output; a line with its name comes before a section."""
     for name, text in _output_sections(record):
         if name:
-            yield f"\n{f'── {name} '.ljust(RULE, '─')}"
+            yield f"\n{f'── {name} '.ljust(RULE_WIDTH, '─')}"
         # Messages already have colours.
         yield text if name == MESSAGES else visible(relative_paths(text))
 
 
 def _output_sections(record: PromptRecord) -> Iterator[tuple[str, str]]:
-    """Yield the sections of the output, each with its name; the first ones have no name."""
+    """Yield the sections of the output, each with its name; the first lines have no name."""
     data = record.to_dict()
     budget = data["budget"]
     yield "", repr(record)
@@ -456,12 +470,12 @@ def _output_sections(record: PromptRecord) -> Iterator[tuple[str, str]]:
         key: (str(row.get("value", "")), row["layer"]) for key, row in data["settings"].items()
     }
     libraries = (" ".join(filter(None, row.values())) for row in data["libraries"])
-    costs = "dropped (with the tokens that each part would need)"
-    parts: Mapping[str, list[str]] = {
+    dropped_name = "dropped (with the tokens that each part would need)"
+    sections: Mapping[str, list[str]] = {
         "outline": [record.outline(width=terminal_width())] if data["outline"] else [],
         "tokens": [record.token_tree(width=terminal_width())],
         MESSAGES: [*_messages(record)] if data["content"] else [],
-        costs: [
+        dropped_name: [
             f"{_filled_text(relative_paths(str(dropped)))}{_indented_text(row.get('text', ''))}"
             for dropped, row in zip(record.dropped, data["dropped"], strict=True)
         ],
@@ -470,23 +484,24 @@ def _output_sections(record: PromptRecord) -> Iterator[tuple[str, str]]:
         "libraries": [*libraries],
         "settings, and the layer that set each": [as_explanation(settings)],
     }
-    for name, lines in parts.items():
+    for name, lines in sections.items():
         yield name, "\n".join(lines or ["none"])
 
 
 def _messages(record: PromptRecord) -> Iterator[str]:
     """Yield two texts for each message: its heading, and its texts with their source lines."""
-    painting = paint if is_colourful() else None
-    texts = record._texts(width=terminal_width(), paint=painting)
+    paint_text = paint if is_colourful() else None
+    texts = record._texts(width=terminal_width(), paint=paint_text)
     for index, (view, text) in enumerate(zip(record._request_view.messages, texts, strict=True)):
         line = f"{index} {visible(view.heading, one_line=True)}"
         if view.tokens is not None:
             line += f", {view.tokens:,} tokens"
-        yield line if painting is None else painting(view.style, line)
+        yield line if paint_text is None else paint_text(view.style, line)
         yield text
 
 
 def _indented_text(text: str) -> str:
+    """Return a text that begins a new line; ``""`` for an empty text."""
     return f"\n{_filled_text(f'  {_short_text(text)}')}" if text else ""
 
 
@@ -498,5 +513,10 @@ def _filled_text(text: str) -> str:
 
 
 def _short_text(text: str) -> str:
+    """Return a text in one line, cut after ``MAXIMUM_CHARACTERS``."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}… ({len(line):,} characters)"
+    return (
+        line
+        if len(line) <= MAXIMUM_CHARACTERS
+        else f"{line[:MAXIMUM_CHARACTERS]}… ({len(line):,} characters)"
+    )

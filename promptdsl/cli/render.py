@@ -1,4 +1,7 @@
-"""``promptdsl render`` and ``promptdsl tokens``: a prompt as a payload or text, and its tokens."""
+"""``promptdsl render`` and ``promptdsl tokens``: a prompt as a payload or text, and its tokens.
+
+In this order: ``tokens`` and ``render``.
+"""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -6,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from promptdsl import PromptRecord, Source
-from promptdsl.cli.commands import TARGET, AddParser, add_command, read_arguments
+from promptdsl.cli.commands import TARGET_HELP, AddParser, add_command, read_arguments
 from promptdsl.cli.options import (
-    FOR_PEOPLE,
+    TEXT_FORMATS,
     add_request,
     render_notes,
     rendered_call,
@@ -40,7 +43,7 @@ Count the tokens of the prompt that TARGET names, for each part of the request. 
 includes the parts inside it. Also show cache marks, and the parts that the budget dropped."""
 
 
-ROWS = 20
+MAXIMUM_ROWS = 20
 """The maximum number of parts that are shown without ``--all``."""
 
 
@@ -49,7 +52,7 @@ def add_tokens(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser, "tokens", run=run_tokens, takes="TARGET", description=TOKENS_DESCRIPTION
     )
-    parser.add_argument("target", metavar="TARGET", help=TARGET)
+    parser.add_argument("target", metavar="TARGET", help=TARGET_HELP)
     add_request(parser, marks=True, texts=False)
     group = parser.add_argument_group("output")
     group.add_argument(
@@ -65,7 +68,7 @@ def add_tokens(add_parser: AddParser) -> None:
         help="the order of parts on one level: as they are sent, or the largest first",
     )
     group.add_argument(
-        "--all", action="store_true", help=f"show all parts, not only the {ROWS} largest"
+        "--all", action="store_true", help=f"show all parts, not only the {MAXIMUM_ROWS} largest"
     )
     group.add_argument("--explain", action="store_true", help="show how the tokens are counted")
     group.add_argument("--json", action="store_true", help="print the complete report as JSON")
@@ -83,7 +86,7 @@ def run_tokens(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             record, record.token_parts(**view_options), rendered.tokens.sources
         ), notes
     # A terminal with colours can also strike through the dropped parts.
-    limit = None if arguments.all else ROWS
+    limit = None if arguments.all else MAXIMUM_ROWS
     text = record.token_tree(
         **view_options, most=limit, width=terminal_width(), strike=is_colourful()
     )
@@ -103,7 +106,7 @@ def _json_text(
     """Return the tokens of a record as JSON text, with the file and the line of each source."""
     data = record.to_dict()
     tokens, libraries = data["tokens"], {row["name"]: row for row in data["libraries"]}
-    names = ("total", "label", "typical", "messages", "tools", "form", "sections")
+    token_keys = ("total", "label", "typical", "messages", "tools", "form", "sections")
     rows = [
         {"path": "", "cache": None, "dropped": None, **part, **location_fields(part.get("source"))}
         | ({"library": libraries[part["library"]]} if "library" in part else {})
@@ -111,7 +114,7 @@ def _json_text(
     ]
     return as_json(
         {
-            **{name: tokens[name] for name in names},
+            **{key: tokens[key] for key in token_keys},
             "libraries": data["libraries"],
             "sources": [
                 {**location_fields(str(source)), "tokens": count}
@@ -134,7 +137,7 @@ def add_render(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser, "render", run=run_render, takes="TARGET", description=RENDER_DESCRIPTION
     )
-    parser.add_argument("target", metavar="TARGET", help=TARGET)
+    parser.add_argument("target", metavar="TARGET", help=TARGET_HELP)
     add_request(parser, marks=True, texts=True)
     group = parser.add_argument_group("output")
     exclusive = group.add_mutually_exclusive_group()
@@ -159,7 +162,7 @@ def add_render(add_parser: AddParser) -> None:
 
 
 def run_render(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the rendered prompt in the format of ``--for``, and the notes."""
+    """Return the rendered prompt in the format of ``--for``, and the notes; write ``--record``."""
     props = read_arguments(arguments.pairs, arguments.props)
     with target_call(arguments.target, props, arguments) as call:
         rendered = rendered_call(call, arguments)
@@ -172,7 +175,7 @@ def run_render(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if arguments.explain:
             return visible(as_explanation(rendered.explain())), notes
         provider_format = arguments.provider_format or rendered.facts.provider or "text"
-        if provider_format not in FOR_PEOPLE:
+        if provider_format not in TEXT_FORMATS:
             return as_json(rendered._payload()), notes
         if provider_format == "text":
             if arguments.json:
@@ -182,7 +185,7 @@ def run_render(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             return str(rendered), notes
         if not arguments.json:
             return visible(as_messages(rendered.messages)), notes
-        # Empty values are left out.
+        # Optional keys without a value are left out.
         output = rendered.output
         optional = {
             "tools": [

@@ -1,6 +1,7 @@
 """The sides of a diff: a target, a snapshot, a payload or a record, now or at a revision.
 
-In this order: reading from git, the render of a target at a revision, and the sides.
+In this order: reading from git; the render of a target at a revision; and the sides. Read ``side``
+first. Other commands read records and payloads with functions of this file, too.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from promptdsl import PromptError, PromptRecord, Rendered
 from promptdsl.batch import is_installed
 from promptdsl.cli.commands import Arguments
 from promptdsl.cli.logs import entry_of, listed_entries, log_entries, refuse_log_file
-from promptdsl.cli.options import FOR_PEOPLE, checked_provider, rendered_target
+from promptdsl.cli.options import TEXT_FORMATS, checked_provider, rendered_target
 from promptdsl.cli.output import UsageError, error_text, suggestion
 from promptdsl.comparing import (
     PromptFile,
@@ -36,14 +37,14 @@ from promptdsl.comparing import (
 
 # Reading from git: the files at a revision, and a clean checkout of a revision in a new folder.
 
-# Git runs no hook and no file monitor of the repository, but it runs filters of files. A path is
-# never a pattern.
 GIT_COMMAND = (
     "git", "--literal-pathspecs", "-c", "core.fsmonitor=false",
     "-c", f"core.hooksPath={os.devnull}", "-c", "core.sparseCheckout=false",
 )  # fmt: skip
+"""The beginning of each git command. Git runs no hook and no file monitor of the repository, but it
+runs filters of files. A path is never a pattern."""
 
-LINK = "120000"
+LINK_MODE = "120000"
 """The mode of a symbolic link."""
 
 
@@ -120,9 +121,9 @@ class Repository:
         """Return the ids of the files of a commit by their paths from the root, without links."""
         blobs: dict[str, str] = {}
         for row in _rows(self.run("ls-tree", "-r", "-z", "--full-tree", commit)):
-            facts, _, path = row.partition("\t")
-            mode, kind, blob = facts.split(" ")
-            if kind == "blob" and mode != LINK:
+            attributes, _, path = row.partition("\t")
+            mode, kind, blob = attributes.split(" ")
+            if kind == "blob" and mode != LINK_MODE:
                 blobs[path] = blob
         return blobs
 
@@ -159,6 +160,7 @@ class Repository:
                 raise UsageError(
                     "this clone does not have some files of the revision: fetch them first"
                 )
+            # The line before a content ends with its size; a line end follows the content.
             size = int(answer[start:end].rpartition(b" ")[2])
             contents.append(answer[end + 1 : end + 1 + size])
             start = end + size + 2
@@ -187,7 +189,8 @@ def _rows(listed: bytes) -> list[str]:
 
 # Rendering a TARGET at a revision: in a clean checkout, in a separate process.
 
-CHILD = "import sys; sys.path[:] = {paths}; from promptdsl.cli.sides import child; child()"
+CHILD_CODE = "import sys; sys.path[:] = {paths}; from promptdsl.cli.sides import child; child()"
+"""The Python code of the process that renders a target at a revision."""
 
 
 def rendered_at(
@@ -249,14 +252,14 @@ def checked_out_inputs(target: str | None, tree: Path, files: Path) -> str | Non
 
 
 def _run_child(task: str, folder: Path, seconds: float, name: str) -> None:
-    """Run ``child`` in a process; end the process and its group at the end or the time limit.
+    """Run ``child`` in a process with its own process group; finally, end all processes of it.
 
-    Raises :class:`UsageError` after ``seconds``.
+    Raises :class:`UsageError` after ``seconds``. ``name`` is the target, for this error.
     """
     # Without -P, Python would import a folder promptdsl of the checkout instead of this package.
     variables = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", CHILD.format(paths=[*map(os.path.abspath, sys.path)])],
+        [sys.executable, "-P", "-c", CHILD_CODE.format(paths=[*map(os.path.abspath, sys.path)])],
         stdin=subprocess.PIPE,
         stdout=2,
         cwd=folder,
@@ -290,6 +293,7 @@ def child() -> None:
     arguments = argparse.Namespace(**task["arguments"])
     try:
         with rendered_target(task["target"], task["props"], arguments) as rendered:
+            # Only now all modules are loaded that the prompt needs.
             _refuse_modules_of(tree)
             file = prompt_file(rendered)
         answer = {"snapshot": serialise(file), "total": file.total, "libraries": file.libraries}
@@ -302,7 +306,7 @@ def child() -> None:
 
 
 def _refuse_modules_of(tree: Path) -> None:
-    """Raise an error if a module of the project was imported from the working tree."""
+    """Raise :class:`UsageError` if a module of the project came from the working tree."""
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if not file or name.partition(".")[0] == "promptdsl":
@@ -317,8 +321,10 @@ def _refuse_modules_of(tree: Path) -> None:
 
 # The sides of a diff: a target, a snapshot, a payload or a record, or one of these at a revision.
 
-SNAPSHOT = ".prompt.txt"
-GIT = "git:"
+SNAPSHOT_ENDING = ".prompt.txt"
+"""The end of the names of snapshots."""
+GIT_PREFIX = "git:"
+"""The beginning of a side at a revision."""
 Read = Callable[[str], bytes | None]
 """A function that returns the content of a file by its path; ``None`` if there is no such file."""
 
@@ -340,7 +346,10 @@ def record_side(name: str, id: str | None) -> PromptRecord:
 
 
 def has_records(name: str) -> bool:
-    """Return whether a side is a folder, or a JSON file with a list of records."""
+    """Return whether a side is a folder, or a JSON file with a list of records.
+
+    Raises :class:`UsageError` for a JSON file that cannot be read, or is not JSON.
+    """
     if os.path.isdir(name):
         return True
     content = _read(name) if name.endswith(".json") else None
@@ -353,8 +362,8 @@ def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Side:
     Raises :class:`UsageError` for a file or revision that cannot be read, and whatever the code of
     the prompt raises.
     """
-    if name.startswith(GIT):
-        revision, colon, path = name.removeprefix(GIT).partition(":")
+    if name.startswith(GIT_PREFIX):
+        revision, colon, path = name.removeprefix(GIT_PREFIX).partition(":")
         if not revision or not colon or not path:
             raise UsageError(f"{name} is not complete: write git:REVISION:TARGET")
         if not _is_file(path):
@@ -375,12 +384,13 @@ def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Side:
 
 
 def _is_file(name: str) -> bool:
-    return name.endswith((SNAPSHOT, ".json"))
+    """Return whether a side is a snapshot or a JSON file, by the end of its name."""
+    return name.endswith((SNAPSHOT_ENDING, ".json"))
 
 
 def is_target(name: str) -> bool:
     """Return whether an argument names a prompt in the code of the working tree."""
-    return not name.startswith(GIT) and not _is_file(name) and not os.path.isdir(name)
+    return not name.startswith(GIT_PREFIX) and not _is_file(name) and not os.path.isdir(name)
 
 
 def file_side(path: str, read: Read, arguments: argparse.Namespace) -> Side:
@@ -391,18 +401,21 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> Side:
     content = read(path)
     if content is None:
         raise UsageError(f"no such file: {path}")
-    if path.endswith(SNAPSHOT):
+    if path.endswith(SNAPSHOT_ENDING):
         return snapshot_side(path, content, read)
     return payload_side(path, content, arguments.provider_format)
 
 
 def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile | PromptRecord:
-    """Return the prompt of a record, or of a payload; ``provider`` is the provider of a payload."""
+    """Return the prompt of a record, or of a payload; ``provider`` is the provider of a payload.
+
+    Raises :class:`UsageError` for other data, and for an unknown provider.
+    """
     data = read_json(path, content)
     try:
         if is_record(data):
             return PromptRecord.from_dict(data)
-        return payload_file(data, None if provider in FOR_PEOPLE else checked_provider(provider))
+        return payload_file(data, None if provider in TEXT_FORMATS else checked_provider(provider))
     except PromptError as error:
         raise UsageError(f"{path}: {error.what}\n  {error.fix}".rstrip()) from None
 
@@ -482,9 +495,9 @@ def base_of(path: str, read: Read) -> bytes | None:
 
     Returns ``None`` if there is no base.
     """
-    stem = path.removesuffix(SNAPSHOT)
+    stem = path.removesuffix(SNAPSHOT_ENDING)
     for match in reversed([*re.finditer(r"\.", stem)]):
-        base = read(f"{stem[: match.start()]}{SNAPSHOT}")
+        base = read(f"{stem[: match.start()]}{SNAPSHOT_ENDING}")
         # The name of a model may contain a dot, and begin with the name of another model.
         if base is not None and not is_of_model(base):
             return base
@@ -492,11 +505,15 @@ def base_of(path: str, read: Read) -> bytes | None:
 
 
 def is_of_model(content: bytes) -> bool:
-    """Return whether a snapshot is that of a model, and needs its base."""
+    """Return whether a snapshot is that of a model: its header names its base."""
     return b"\nbase: " in content[3:].partition(b"\n---")[0]
 
 
 def _read(path: str) -> bytes | None:
+    """Return the content of a file of the working tree; ``None`` if there is no such file.
+
+    Raises :class:`UsageError` for a file that cannot be read.
+    """
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -1,6 +1,6 @@
 """``promptdsl stubs`` and ``promptdsl eject``: the sections of a library as code.
 
-In this order: annotations and defaults as code, ``stubs``, and ``eject``.
+In this order: annotations and defaults as code; ``stubs``; and ``eject``.
 """
 
 import argparse
@@ -18,13 +18,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from datetime import date
 from importlib.util import resolve_name
+from inspect import Parameter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from promptdsl import Library, LibraryError, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
-from promptdsl.cli.libraries import FAILED, LIBRARY_ATTRIBUTES, SECTION, class_name, loaded_section
+from promptdsl.cli.libraries import (
+    BROKEN_LIBRARY,
+    LIBRARY_ATTRIBUTES,
+    SECTION_HELP,
+    class_name,
+    loaded_section,
+)
 from promptdsl.cli.output import FileError, UsageError, as_json, write_files
 from promptdsl.cli.target import loaded_target
 
@@ -83,7 +90,8 @@ class Imports:
         if type(default) in (types.NoneType, bool, int):
             return repr(default)
         if type(default) is float:
-            return repr(default) if default - default == 0 else "..."
+            is_finite = default - default == 0  # not for NaN and infinity
+            return repr(default) if is_finite else "..."
         if type(default) is date:
             self.add("datetime", "date")
             return f"date({default.year}, {default.month}, {default.day})"
@@ -92,6 +100,7 @@ class Imports:
         return "..."
 
     def _class(self, cls: type) -> str:
+        """Return the name of a class as code; ``Any`` for a class that cannot be imported."""
         if cls.__module__ == "builtins" and hasattr(builtins, cls.__qualname__):
             return cls.__qualname__
         if "<" in cls.__qualname__ or cls.__module__ in ("__main__", "builtins"):
@@ -99,6 +108,7 @@ class Imports:
         if cls.__module__.partition(".")[0] in ("promptdsl", "datetime", "typing"):
             import promptdsl
 
+            # A public class is imported from promptdsl, not from its file.
             module = cls.__module__ if not hasattr(promptdsl, cls.__name__) else "promptdsl"
             return self.add(module, cls.__qualname__)
         module = public_module(cls)
@@ -114,8 +124,8 @@ class Imports:
 def public_module(cls: type) -> str:
     """Return the public module that has a class: ``pathlib``, not ``pathlib._local``."""
     public = cls.__module__.partition("._")[0]
-    has_it = getattr(sys.modules.get(public), cls.__name__, None) is cls
-    return public if has_it else cls.__module__
+    is_public = getattr(sys.modules.get(public), cls.__name__, None) is cls
+    return public if is_public else cls.__module__
 
 
 def imported_from(statement: ast.ImportFrom, module: ModuleType) -> str:
@@ -134,11 +144,11 @@ STUBS_DESCRIPTION = """\
 Write MODULE.pyi next to a module that only defines a library. It has the signatures and docstrings
 of the sections, so editors can complete calls, and type checkers can check them. Write it again
 after a change of a section; --check shows whether it is up to date."""
-MARK = "Written by promptdsl stubs"
-"""A text in each file that this command writes."""
-WIDEST = 100
-"""The most characters of a line with all parameters of a section."""
-TYPES = {"Literal": Literal, "date": date}
+STUB_SIGN = "Written by promptdsl stubs"
+"""A text in each file that this command writes: such a file may be replaced."""
+MAXIMUM_WIDTH = 100
+"""The maximum number of characters of a line with all parameters of a section."""
+FRONT_MATTER_NAMES = {"Literal": Literal, "date": date}
 """The names that types in front matter may use, in addition to the built-in names of Python."""
 
 
@@ -176,8 +186,9 @@ def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """
     target: str = arguments.target
     location, _, name = target.rpartition(":")
-    names = location.split(".")
-    if not all(word.isidentifier() for word in names) or names[-1] == "py":
+    words = location.split(".")
+    # A path such as library.py is not the name of a module.
+    if not all(word.isidentifier() for word in words) or words[-1] == "py":
         problem = f"{target} is not a library"
         raise UsageError(f"{problem}: write module:name, such as promptdsl_support.library:support")
     with redirect_stdout(sys.stderr), loaded_target(target) as library:
@@ -188,13 +199,13 @@ def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
-                    maker = f"{imported_from(node, module)}:{alias.name}"
-                    raise UsageError(f"{location} only imports {name}: promptdsl stubs {maker}")
+                    origin = f"{imported_from(node, module)}:{alias.name}"
+                    raise UsageError(f"{location} only imports {name}: promptdsl stubs {origin}")
         path = os.path.relpath(f"{os.path.splitext(str(module.__file__))[0]}.pyi")
-        hidden = sorted(_public_names(module, tree) - {name})
-        if hidden:
+        hidden_names = sorted(_public_names(module, tree) - {name})
+        if hidden_names:
             raise UsageError(
-                f"{location} has other names, which {path} would hide: {', '.join(hidden)}; "
+                f"{location} has other names, which {path} would hide: {', '.join(hidden_names)}; "
                 f"move {name} into a module of its own"
             )
         text = stub_text(library, target)
@@ -203,7 +214,7 @@ def run_stubs(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if arguments.check and not is_current:
         raise FileError(f"{path} is not up to date: write it with promptdsl stubs {target}")
     if not is_current:
-        write_files({path: text}, force=arguments.force or (old is not None and MARK in old))
+        write_files({path: text}, force=arguments.force or (old is not None and STUB_SIGN in old))
     status = "is up to date" if is_current else "is written"
     if arguments.json:
         return as_json({"file": path, "written": not is_current, "text": text}), []
@@ -241,18 +252,19 @@ def stub_text(library: Library, target: str) -> str:
     imports = Imports({"promptdsl": {"Library", "component"}})
     names = {name for name in library.sections if name.isidentifier()} - LIBRARY_ATTRIBUTES
     methods = [_method(library[name], library.sections[name], imports) for name in sorted(names)]
-    name = class_name(library.name)
+    class_of_library = class_name(library.name)
     body = "\n".join(methods) or "    pass\n"
     return (
-        f'"""The types of the library {library.name}.\n\n{MARK} {target}\n"""\n\n'
+        f'"""The types of the library {library.name}.\n\n{STUB_SIGN} {target}\n"""\n\n'
         f"{imports.text()}\n"
-        f"class {name}(Library):\n{body}\n{variable}: {name}\n"
+        f"class {class_of_library}(Library):\n{body}\n{variable}: {class_of_library}\n"
     )
 
 
 def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -> str:
+    """Return the method of a section in a stub; ``imports`` gets what its types need."""
     name = info.section.name.partition(":")[2]
-    names = TYPES if info.kind == "template" else inspect.unwrap(function).__globals__
+    names = FRONT_MATTER_NAMES if info.kind == "template" else inspect.unwrap(function).__globals__
     signature = inspect.signature(function).parameters.values()
     typed = (
         parameter.replace(annotation=_evaluated_annotation(parameter.annotation, names))
@@ -260,7 +272,7 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
     )
     parameters = [*_parameters(typed, imports)]
     head = f"    def {name}({', '.join(parameters)}) -> object:"
-    if len(head) > WIDEST:
+    if len(head) > MAXIMUM_WIDTH:
         inner = "".join(f"        {parameter},\n" for parameter in parameters)
         head = f"    def {name}(\n{inner}    ) -> object:"
     body = _docstring(inspect.getdoc(function) or "")
@@ -268,7 +280,10 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
 
 
 def _evaluated_annotation(annotation: object, names: Mapping[str, Any]) -> object:
-    """Return an annotation; evaluate it if it is a text, as in front matter."""
+    """Return an annotation; a text is evaluated, as in front matter.
+
+    An annotation that cannot be evaluated is ``Any``.
+    """
     if not isinstance(annotation, str):
         return annotation
     try:
@@ -277,15 +292,15 @@ def _evaluated_annotation(annotation: object, names: Mapping[str, Any]) -> objec
         return Any
 
 
-def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> Iterator[str]:
+def _parameters(parameters: Iterable[Parameter], imports: Imports) -> Iterator[str]:
+    """Yield parameters as code, with the signs ``/`` and ``*`` between their kinds."""
     last_kind: object = None
-    kinds = inspect.Parameter
-    empty = inspect.Parameter.empty
+    empty = Parameter.empty
     for parameter in parameters:
         kind = parameter.kind
-        if last_kind is kinds.POSITIONAL_ONLY and kind is not last_kind:
+        if last_kind is Parameter.POSITIONAL_ONLY and kind is not last_kind:
             yield "/"
-        if kind is kinds.KEYWORD_ONLY and last_kind not in (kind, kinds.VAR_POSITIONAL):
+        if kind is Parameter.KEYWORD_ONLY and last_kind not in (kind, Parameter.VAR_POSITIONAL):
             yield "*"
         last_kind = kind
         text = str(parameter.replace(annotation=empty, default=empty))
@@ -294,7 +309,7 @@ def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> It
         if parameter.default is not empty:
             text += f" = {imports.default_code(parameter.default)}"
         yield text
-    if last_kind is kinds.POSITIONAL_ONLY:
+    if last_kind is Parameter.POSITIONAL_ONLY:
         yield "/"
 
 
@@ -302,7 +317,9 @@ def _docstring(doc: str) -> list[str]:
     """Return the lines of a method's docstring, with special characters escaped; else ``...``."""
     if not doc:
         return ["        ..."]
-    escaped = _QUOTES.sub(lambda match: match[0].replace('"', '\\"'), doc.replace("\\", "\\\\"))
+    escaped = _CLOSING_QUOTES.sub(
+        lambda match: match[0].replace('"', '\\"'), doc.replace("\\", "\\\\")
+    )
     escaped = "".join(
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in escaped
@@ -317,7 +334,7 @@ def _docstring(doc: str) -> list[str]:
     ]
 
 
-_QUOTES = re.compile(r'"{3,}|"+\Z')
+_CLOSING_QUOTES = re.compile(r'"{3,}|"+\Z')
 """Quotes that would end a docstring."""
 
 
@@ -327,7 +344,8 @@ EJECT_DESCRIPTION = """\
 Copy the source of a section into a file of your project, and print code that uses the copy instead
 of the section. A comment in the copy says where it came from."""
 
-USE_TEMPLATE = """\
+# The code that uses a copy: of a template, of a template with white-space settings, of a function.
+TEMPLATE_USE = """\
 from pathlib import Path
 
 from promptdsl import Template, override
@@ -336,14 +354,14 @@ from promptdsl import Template, override
 
 with override({{{section}: lambda **inputs: Template({name}_file, inputs)}}):
     ...  # the prompt is written here"""
-USE_WHITE_SPACE = """\
+WHITE_SPACE_USE = """\
 from promptdsl import Template, override, register_templates
 
 register_templates({folder}, {options})
 
 with override({{{section}: lambda **inputs: Template({file}, inputs)}}):
     ...  # the prompt is written here"""
-USE_FUNCTION = """\
+FUNCTION_USE = """\
 from promptdsl import override
 from {module} import {name}
 
@@ -359,9 +377,9 @@ def add_eject(add_parser: AddParser) -> None:
         run=run_eject,
         takes="SECTION",
         description=EJECT_DESCRIPTION,
-        failed=FAILED,
+        failed=BROKEN_LIBRARY,
     )
-    parser.add_argument("target", metavar="SECTION", help=SECTION)
+    parser.add_argument("target", metavar="SECTION", help=SECTION_HELP)
     parser.add_argument(
         "--to",
         metavar="PATH",
@@ -374,31 +392,35 @@ def add_eject(add_parser: AddParser) -> None:
 
 
 def run_eject(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write the copy; return the code that uses it, or JSON, and the notes."""
+    """Write the copy; return the code that uses it, or JSON, and the notes.
+
+    Raises :class:`UsageError` for a function without a source, and if a file cannot be written.
+    """
     with loaded_section(arguments.target) as (library, name):
         info, function = library.sections[name], library[name]
     options, original = "", inspect.unwrap(function)
-    ending = ".md.j2" if info.kind == "template" else ".py"
-    # A component may have a different name than its function.
     is_template = info.kind == "template"
+    ending = ".md.j2" if is_template else ".py"
+    # A component may have a different name than its function.
     word = name.rpartition("/")[2] if is_template else original.__name__
-    if not is_template and not word.isidentifier():
+    if not is_template and not word.isidentifier():  # the name of a lambda is <lambda>
         word = re.sub(r"\W", "_", name)
-    is_standard = not is_template and word in (*sys.stdlib_module_names, "promptdsl")
-    file_name = f"{word}_section{ending}" if is_standard else word + ending
+    # A module of the project would hide an installed module with the same name.
+    hides_module = not is_template and word in (*sys.stdlib_module_names, "promptdsl")
+    file_name = f"{word}_section{ending}" if hides_module else word + ending
     path: str = arguments.to or file_name
     if os.path.isdir(path) or path.endswith(("/", os.sep)):
         path = os.path.join(path, file_name)
     path = os.path.relpath(path)
     if is_template:
-        files, use = _template_copies(library, name, path), USE_TEMPLATE
+        files, template = _template_copies(library, name, path), TEMPLATE_USE
         if options := _white_space(library):
-            use = USE_WHITE_SPACE
+            template = WHITE_SPACE_USE
     else:
-        files, use = {path: _function_copy(info, original)}, USE_FUNCTION
+        files, template = {path: _function_copy(info, original)}, FUNCTION_USE
     variable = re.sub(r"\W|^(?=\d)", "_", word)
     module = os.path.splitext(path)[0].replace(os.sep, ".").replace("/", ".").strip(".")
-    usage = use.format(
+    use = template.format(
         name=variable,
         path=code_of_text(path),
         folder=code_of_text(os.path.dirname(path) or "."),
@@ -409,12 +431,12 @@ def run_eject(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     )
     write_files(files, force=arguments.force)
     if arguments.json:
-        return as_json({"file": path, "section": info.section.name, "use": usage}), []
-    return usage, [f"{path} is written: the code above uses it instead of {info.section.name}"]
+        return as_json({"file": path, "section": info.section.name, "use": use}), []
+    return use, [f"{path} is written: the code above uses it instead of {info.section.name}"]
 
 
 def _white_space(library: Library) -> str:
-    """Return the white-space settings of a library as arguments, without defaults."""
+    """Return the white-space settings of a library as code of arguments, without defaults."""
     if library.templates is None:
         return ""
     settings = library.templates.white_space
@@ -453,7 +475,7 @@ def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
     line_end = "\n" if folder.white_space.trim_blocks else ""
     for file, text in files.items():
         opening = _FRONT_MATTER.match(text)
-        if opening:
+        if opening:  # the comment must not come before front matter
             files[file] = f"{opening[0]}# From {info.section}{opening[1]}{text[opening.end() :]}"
         else:
             files[file] = f"{{# From {info.section} #}}{line_end}{text}"
@@ -465,6 +487,7 @@ _QUOTED = re.compile(r"""["']([^"':]+)["']""")
 
 
 _FRONT_MATTER = re.compile(r"---[ \t]*(\r\n|\r|\n)")
+"""The line that begins front matter, with its line end."""
 
 
 def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
@@ -479,12 +502,12 @@ def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
     except (OSError, SyntaxError, ValueError):
         problem = f"{function.__qualname__} has no source that can be copied"
         raise UsageError(f"{problem}: it is not a function of its module") from None
-    names = set(_names_in(definition)) - {function.__name__}
+    names = set(_used_names(definition)) - {function.__name__}
     head = [f'"""From {info.section}"""', "", _imports(module, names), ""]
     return "\n".join([*head, source.rstrip("\n"), ""])
 
 
-def _names_in(tree: ast.AST) -> Iterator[str]:
+def _used_names(tree: ast.AST) -> Iterator[str]:
     """Yield the names that code uses, also in annotations that are texts."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -493,7 +516,7 @@ def _names_in(tree: ast.AST) -> Iterator[str]:
         for inner in ast.walk(annotation) if isinstance(annotation, ast.AST) else ():
             if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
                 try:
-                    yield from _names_in(ast.parse(inner.value, mode="eval"))
+                    yield from _used_names(ast.parse(inner.value, mode="eval"))
                 except SyntaxError:
                     continue
 
@@ -523,9 +546,10 @@ def _imports(module: ModuleType, names: set[str]) -> str:
                 if (alias.asname or alias.name) in names:
                     imports.add(origin, ast.unparse(alias))
     for name in names & vars(module).keys() - bound:
-        if name not in _OF_EVERY_MODULE:
+        if name not in _MODULE_ATTRIBUTES:
             imports.add(module.__name__, name)
     return future + imports.text()
 
 
-_OF_EVERY_MODULE = {"__builtins__", "__cached__", "__file__", *vars(ModuleType(""))}
+_MODULE_ATTRIBUTES = {"__builtins__", "__cached__", "__file__", *vars(ModuleType(""))}
+"""The names that every module has."""

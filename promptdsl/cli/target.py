@@ -29,9 +29,10 @@ from promptdsl.comparing import visible
 
 # Loading the object that TARGET names: in a file or in a module, or a section of a library.
 
-PYTHON = (".py", ".pyw")
+PYTHON_ENDINGS = (".py", ".pyw")
 """The endings of the names of files that a command may run."""
-USAGE = "TARGET is file.py:name or module:name"
+TARGET_USAGE = "TARGET is file.py:name or module:name"
+"""The advice of an error about a target."""
 
 
 class _LoadedFile(ModuleType):
@@ -61,8 +62,8 @@ def loaded_targets(target: str) -> Generator[dict[str, object]]:
     """Yield all objects that TARGET names, each by its complete target.
 
     A target without a name means all prompts of a file or module. These are its timelines, and the
-    functions that are annotated to return a prompt; without them, all other components. Of a
-    library, it means all sections. Raises what :func:`loaded_target` raises.
+    functions that are annotated to return a prompt; without them, all other components. A library
+    without a name means all its sections. Raises what :func:`loaded_target` raises.
     """
     location, name = split_target(target)
     with _paths_kept():
@@ -82,7 +83,8 @@ def loaded_targets(target: str) -> Generator[dict[str, object]]:
 def split_target(target: str) -> tuple[str, str]:
     """Return the file, module or library of a target, and the name in it; ``""`` without a name."""
     location, colon, name = target.rpartition(":")
-    if not colon or (len(location) == 1 and not name.isidentifier()):  # a drive, as in C:\a.py
+    is_drive = len(location) == 1 and not name.isidentifier()  # as in C:\a.py
+    if not colon or is_drive:
         return target, ""
     return location, name
 
@@ -109,6 +111,7 @@ def loaded_module(location: str) -> ModuleType:
 
 
 def _is_file(location: str) -> bool:
+    """Return whether a location is written as the path of a file, not as the name of a module."""
     return location.endswith(".py") or "/" in location or os.sep in location
 
 
@@ -130,7 +133,7 @@ def _object_named(module: ModuleType, name: str, location: str) -> object:
     prompts = _unnamed_prompts([values[key] for key in prompt_names])
     if len(prompts) != 1:
         names = ", ".join(prompt_names) or "no prompt and no function"
-        raise UsageError(f"{USAGE}; {location} has {names}")
+        raise UsageError(f"{TARGET_USAGE}; {location} has {names}")
     return prompts[0]
 
 
@@ -139,6 +142,7 @@ def _prompts_in(module: ModuleType) -> dict[str, object]:
     prompts = {
         name: value for name, value in vars(module).items() if _is_prompt(name, value, module)
     }
+    # A function without this annotation may be a helper, which returns something else.
     candidates = [
         value for value in prompts.values() if not callable(value) or _returns_prompt(value)
     ]
@@ -167,7 +171,10 @@ def _unnamed_prompts(values: Sequence[object]) -> list[object]:
 
 
 def _is_library(name: str) -> bool:
-    """Return whether a name is that of an installed library, and not of a file or module."""
+    """Return whether a name is that of an installed library, and not of a file or module.
+
+    A module is looked for, but not imported.
+    """
     if _is_file(name) or all(library.name != name for library in Library.installed()):
         return False
     paths: Sequence[str] | None = [os.getcwd(), *sys.path]
@@ -217,14 +224,14 @@ def _load_file(path: str) -> ModuleType:
 
 def _refuse_other_file(path: str) -> None:
     """Raise :class:`UsageError` for a file that is not Python: it must never be run."""
-    if path.endswith(PYTHON):
+    if path.endswith(PYTHON_ENDINGS):
         return
     from promptdsl.cli.logs import described_file
 
     problem = f"{path} is not a Python file"
     if kind := described_file(path):
         problem += f", but {kind}"
-    raise UsageError(f"{problem}\n  {USAGE}")
+    raise UsageError(f"{problem}\n  {TARGET_USAGE}")
 
 
 def _is_installed(name: str, full: str) -> bool:
@@ -241,16 +248,18 @@ def _is_installed(name: str, full: str) -> bool:
 def _import_module(name: str) -> ModuleType:
     """Return a module of the current folder, or an installed module, after importing it.
 
-    Raises :class:`UsageError` for a name that is not valid, and for a missing module.
+    The current folder becomes the first in ``sys.path``. Raises :class:`UsageError` for a name that
+    is not valid, and for a missing module.
     """
     if "." in name and os.path.isfile(name):
         _refuse_other_file(name)
     if not all(part.isidentifier() for part in name.split(".")):
-        raise UsageError(f"{USAGE}, not {name!r}")
+        raise UsageError(f"{TARGET_USAGE}, not {name!r}")
     sys.path.insert(0, os.getcwd())
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        # If the missing module is another one, the code of this module has a wrong import.
         if not f"{name}.".startswith(f"{error.name}."):
             raise
         raise UsageError(f"no module {error.name!r} is in this folder or installed") from None
@@ -269,6 +278,7 @@ def _is_prompt(name: str, value: object, module: ModuleType) -> bool:
 # The calls of a TARGET: its function, with the arguments of ``-p`` and of ``--inputs``.
 
 INPUTS_USAGE = "--inputs is file.py:name or module:name"
+"""The problem of ``--inputs`` without a name."""
 
 
 def add_inputs(add_argument: Callable[..., object]) -> None:
@@ -327,7 +337,10 @@ def target_calls(
 def calls_of(
     loaded_object: object, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> list[TargetCall]:
-    """Return the calls of the object of a TARGET. Raises what :func:`target_calls` raises."""
+    """Return the calls of the object of a TARGET, which run later.
+
+    Raises what :func:`target_calls` raises.
+    """
     if isinstance(loaded_object, type):
         raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
     if not callable(loaded_object) and (props or arguments.inputs):
@@ -382,7 +395,7 @@ def loaded_inputs(target: str) -> tuple[NamedInputs, ...]:
     Raises :class:`UsageError` for a missing file or name, and whatever the code raises.
     """
     location, colon, name = target.rpartition(":")
-    if not colon or not name.isidentifier():
+    if not colon or not name.isidentifier():  # without a name, the error lists candidates
         location, name = target, ""
     module = loaded_module(location)
     values = vars(module)
@@ -419,12 +432,12 @@ def _binds(node: ast.AST, name: str) -> TypeGuard[ast.Name | ast.alias]:
 
 
 def _chosen_inputs(
-    cases: tuple[NamedInputs, ...], arguments: argparse.Namespace
+    all_inputs: tuple[NamedInputs, ...], arguments: argparse.Namespace
 ) -> tuple[NamedInputs, ...]:
     """Return the inputs that ``--input`` names; without this option, all."""
     if arguments.input is None:
-        return cases
+        return all_inputs
     try:
-        return (inputs_of_name(cases, arguments.input),)
+        return (inputs_of_name(all_inputs, arguments.input),)
     except OptionError as error:
         raise UsageError(f"{arguments.inputs}: {error.what}; {error.fix}") from None

@@ -25,7 +25,7 @@ from promptdsl import (
 )
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.convert import PROVIDER_FORMATS, recorded_conversation
-from promptdsl.cli.logs import described_content, file_of, is_database, names_in
+from promptdsl.cli.logs import described_content, is_database, names_in_database, transcript_file
 from promptdsl.cli.options import PROVIDERS, checked_provider
 from promptdsl.cli.output import (
     FileError,
@@ -43,15 +43,15 @@ from promptdsl.comparing import terminal_width, visible
 MAXIMUM_ROWS = 3
 """The maximum number of rows of a text on a terminal, without ``--full``."""
 MINIMUM_COLUMNS = 20
-"""The minimum width of a text next to its number, time and role; else it is written below them."""
+"""The minimum width of a text next to its number, time and role; else it comes below them."""
 INDENT = "  "
 
 
 class ShownEntry(NamedTuple):
     """An entry of a transcript, as it is shown.
 
-    ``at`` is its time in UTC, ``texts`` are the texts of its blocks. ``is_removed``: a later entry
-    removed or replaced it.
+    ``at`` is its time in UTC, and ``texts`` are the texts of its blocks. ``is_removed`` says that a
+    later entry removed or replaced it.
     """
 
     number: int
@@ -119,9 +119,13 @@ def _characters(text: str, columns: int) -> int:
 
 # ``promptdsl transcript``: its commands, which show, check, repair and convert transcripts.
 
-TRANSCRIPT, FIRST_LINE, EACH_LINE = "transcript", b'"promptdsl.transcript"', b',"sum":"'
-"""The name of the format of transcripts, a text in their first line, and one in each other line."""
-INPUTS = {
+TRANSCRIPT_FORMAT = "transcript"
+"""The name of the format of transcripts, for ``--from`` and ``--to``."""
+FIRST_LINE_SIGNATURE = b'"promptdsl.transcript"'
+"""A text in the first line of every transcript."""
+LINE_SIGNATURE = b',"sum":"'
+"""A text in each other line of a transcript: the key of its checksum."""
+INPUT_HELP = {
     "FILE": "the file of a transcript, or DATABASE:KEY for a transcript in a database",
     "STORE": "a folder, or a SQLite database",
     "INPUT": "the file of a conversation",
@@ -155,7 +159,7 @@ def add_transcript(add_parser: AddParser) -> None:
         )
         add, (metavar, _, out) = command.add_argument, takes.partition(" ")
         nargs = "+" if out == "..." else None
-        add("target", metavar=metavar, nargs=nargs, help=INPUTS[metavar])
+        add("target", metavar=metavar, nargs=nargs, help=INPUT_HELP[metavar])
         if "OUT" in out:
             optional = "?" if "[" in out else None
             add("out", metavar="OUT", nargs=optional, help="a new file")
@@ -165,31 +169,33 @@ def add_transcript(add_parser: AddParser) -> None:
                 action="store_true",
                 help="show all entries; an entry that is not current any more begins with -",
             )
-            usage = "show complete texts, with their lines"
-            add("--full", action="store_true", help=usage)
+            help_text = "show complete texts, with their lines"
+            add("--full", action="store_true", help=help_text)
         if run in (run_show, run_list):
             add("--json", action="store_true", help="print the same as JSON")
         if run is run_convert:
-            formats = {"--from": (TRANSCRIPT, *PROVIDER_FORMATS), "--to": (TRANSCRIPT, *PROVIDERS)}
-            for option, names in formats.items():
+            formats = {"--from": PROVIDER_FORMATS, "--to": PROVIDERS}
+            for option, provider_formats in formats.items():
                 # Servers are not listed: there are many.
-                usage = f"{', '.join(names)}, or a server"
-                add(option, required=True, metavar="FORMAT", help=usage)
-            repair = "a call without a result is an error, gets the result 'interrupted', or is "
-            repair += "left out"
-            add("--repair", choices=("error", "fill", "prune"), default="error", help=repair)
+                help_text = f"{', '.join([TRANSCRIPT_FORMAT, *provider_formats])}, or a server"
+                add(option, required=True, metavar="FORMAT", help=help_text)
+            help_text = "a call without a result is an error, gets the result 'interrupted', or is "
+            help_text += "left out"
+            add("--repair", choices=("error", "fill", "prune"), default="error", help=help_text)
 
 
 def _open_transcript(name: str, *, salvage: bool = False) -> Transcript:
     """Return a transcript after reading all its entries.
 
-    Raises :class:`UsageError` for a name that is not a transcript, :class:`FileError` for a damaged
-    file; with ``salvage``, undamaged entries are read, and ``repairs`` says what was lost.
+    With ``salvage``, only its undamaged entries are read, and ``repairs`` says what was lost.
+    Raises :class:`UsageError` for a folder or a database, and for a file that cannot be read.
+    Raises :class:`FileError` for a file that is damaged or is not a transcript.
     """
     _refuse_store(name)
-    with file_of(name) as path:
+    with transcript_file(name) as path:
         try:
             with Transcript.open(path, read_only=True, salvage=salvage) as transcript:
+                # The messages are read now, as long as there is a file: it may be a temporary copy.
                 _ = [entry.message for entry in transcript.entries]
         except TranscriptError as error:
             raise _usage_error(error, path, name) from None
@@ -204,7 +210,7 @@ def _refuse_store(name: str) -> None:
         raise UsageError(f"{problem}: promptdsl transcript list {name} lists its transcripts")
     if is_database(name):
         try:
-            names = [*map(_one_line, names_in(name))]
+            names = [*map(_one_line, names_in_database(name))]
         except FileError:
             raise FileError(f"{name} is a SQLite database without transcripts") from None
         problem = f"{name} is a database: write {name}:KEY for a transcript in it"
@@ -215,7 +221,8 @@ def _refuse_store(name: str) -> None:
 def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
     """Return the error of this command for an error of ``Transcript``.
 
-    ``path`` is the file, and ``name`` is what the user wrote.
+    ``path`` is the file, and ``name`` is what the user wrote. A file that cannot be read is a
+    :class:`UsageError`; a file that is damaged or is not a transcript is a :class:`FileError`.
     """
     if isinstance(error.__cause__, OSError):
         folder, _, key = name.partition(":")
@@ -223,11 +230,14 @@ def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
             fix = f"{folder} is a folder, with a file for each key: {folder}/{key}.jsonl"
             return UsageError(f"{error.what}\n  {fix}")
         return UsageError(error.what)
-    if "salvage" in (fix := error.fix or ""):
-        kind = described_content(path)
-        if not _begins_as_transcript(path) or kind.startswith("a file of a log"):
-            if kind:
-                return FileError(f"{name} is not a transcript, but {kind}")
+    fix = error.fix or ""
+    if "salvage" in fix:
+        # The file is damaged, unless it is another kind of file. A line of a log has a checksum,
+        # too, so a log begins like a transcript.
+        content = described_content(path)
+        if not _begins_as_transcript(path) or content.startswith("a file of a log"):
+            if content:
+                return FileError(f"{name} is not a transcript, but {content}")
             fix = "name a file that Transcript.open() or save() wrote, or DATABASE:KEY"
             return FileError(f"{name} is not a transcript\n  {fix}")
         fix = f"promptdsl transcript repair {name} OUT keeps the undamaged entries"
@@ -246,6 +256,7 @@ def _write_new(out: str, write: Callable[[str], None]) -> str:
 
 
 def _line_on(path: str, transcript: Transcript) -> str:
+    """Return a line with the counts of turns, entries and bytes of a transcript."""
     counts = f"turns {len(transcript.turns):,}, entries {len(transcript.entries):,}"
     return f"{_one_line(path)}: {counts}, bytes {_size(path, transcript):,}"
 
@@ -258,6 +269,7 @@ def _size(path: str, transcript: Transcript) -> int:
 
 
 def _notes_on(path: str, transcript: Transcript) -> list[str]:
+    """Return notes on what was repaired, and on entries whose type this version does not know."""
     opaque = [entry for entry in transcript.entries if entry.opaque]
     unknown = [
         f"read-only: entry {entry.number} has the unknown type {entry.type!r}" for entry in opaque
@@ -283,15 +295,19 @@ def run_show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     for number, entry, message in rows:
         content = entry.data if entry.opaque else entry.data.get("note", entry.data)
         role, texts = entry.type, [as_json(content)]
+        # Only messages and notes can be current; other entries change those before them.
         is_content = message is not None or role == "note"
         if message is not None:
+            # A text for each block, without the line of the message and without the word "text".
             texts = re.split(r"\n {2}(?! )(?:text\n)?", as_messages([message]))[1:]
+            # A summary keeps its type as its role. With --all, a change keeps its type, too.
             if entry.type == "message" or (entry.type != "summary" and not arguments.all):
                 role = message.role
         is_removed = is_content and entry.number not in current
         shown_entries.append(ShownEntry(number, shown_time(entry.at), role, texts, is_removed))
     lines = [*entry_lines(shown_entries, width=terminal_width(), is_full=arguments.full)]
-    lines += ["", *(f"{_one_line(k)}: {_one_line(v)}" for k, v in transcript.metadata.items())]
+    metadata = transcript.metadata.items()
+    lines += ["", *(f"{_one_line(key)}: {_one_line(value)}" for key, value in metadata)]
     if transcript.usage:
         counts = [f"{count:,} {name}" for name, count in transcript.usage.items()]
         lines.append(f"tokens: {', '.join(counts)}")
@@ -316,7 +332,7 @@ def run_check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     paths: list[str] = []
     for name in arguments.target:
         if is_database(name):
-            paths += names_in(name)
+            paths += names_in_database(name)
         else:
             paths.append(name)
     for path in progress(paths, "checked"):
@@ -358,12 +374,13 @@ def run_list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     In a folder, these are the files *.jsonl that begin like a transcript.
     """
     rows, notes = list[tuple[str, str, dict[str, Any]]](), list[str]()
-    for path in progress(_names_in(arguments.target), "listed"):
+    for path in progress(_transcript_names(arguments.target), "listed"):
         try:
             transcript = _open_transcript(path)
         except (OSError, UsageError) as error:
             notes.append(str(error))
             continue
+        # Texts of times may have other time zones: shown_time() makes them comparable.
         last = max((entry.at for entry in transcript.entries), key=shown_time, default=None)
         title, time = transcript.metadata.get("title", ""), shown_time(last)
         row = {"file": path, "title": title, "turns": len(transcript.turns), "last": last}
@@ -382,15 +399,23 @@ def _begins_as_transcript(path: str) -> bool:
     """Return whether a file begins like a transcript: with its header, or a checksum in line 2."""
     with open(path, "rb") as file:
         first, second = file.readline(), file.readline()
-    return FIRST_LINE in first or EACH_LINE in second
+    return FIRST_LINE_SIGNATURE in first or LINE_SIGNATURE in second
 
 
-def _names_in(target: str) -> list[str]:
-    """Return the paths of the transcripts in a folder, or their names in a database."""
+def _transcript_names(target: str) -> list[str]:
+    """Return the paths of the transcripts in a folder, or their names in a database.
+
+    Raises :class:`UsageError` for a folder that cannot be read, and :class:`FileError` for a
+    database that is not a store of transcripts.
+    """
     if is_database(target):
-        return names_in(target)
+        return names_in_database(target)
     try:
-        files = [f for f in os.scandir(target) if f.name.endswith(".jsonl") and f.is_file()]
+        files = [
+            entry
+            for entry in os.scandir(target)
+            if entry.name.endswith(".jsonl") and entry.is_file()
+        ]
     except OSError as error:
         raise UsageError(f"cannot read {target}: {error.strerror}") from None
     names = list[str]()
@@ -410,17 +435,17 @@ def run_convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """
     path, out, to = arguments.target, arguments.out, arguments.to
     provider_format: str = vars(arguments)["from"]
-    if to == TRANSCRIPT and out is None:
-        raise UsageError(f"--to {TRANSCRIPT} writes a file: add its name, OUT")
+    if to == TRANSCRIPT_FORMAT and out is None:
+        raise UsageError(f"--to {TRANSCRIPT_FORMAT} writes a file: add its name, OUT")
     for name in (provider_format, to):
-        if name not in (TRANSCRIPT, *PROVIDER_FORMATS):
+        if name not in (TRANSCRIPT_FORMAT, *PROVIDER_FORMATS):
             checked_provider(name)
-    if provider_format == TRANSCRIPT:
+    if provider_format == TRANSCRIPT_FORMAT:
         transcript, notes = _open_transcript(path), list[str]()
     else:
         transcript, notes = recorded_conversation(path, provider_format, arguments.repair)
     notes += _notes_on(path, transcript)
-    if to == TRANSCRIPT:
+    if to == TRANSCRIPT_FORMAT:
         return _line_on(_write_new(out, transcript.save), transcript), notes
     rendered = render(Timeline(History(transcript)), provider=to)
     data = as_json(rendered._payload())
@@ -432,5 +457,6 @@ def run_convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _one_line(value: object) -> str:
+    """Return a text or JSON data on one line, with special characters escaped."""
     text = value if isinstance(value, str) else as_json(value)
     return visible(" ".join(text.split()), one_line=True)

@@ -1,7 +1,9 @@
 """LiteLLM: convert the messages of ``litellm.completion`` both ways. LiteLLM need not be installed.
 
 LiteLLM takes OpenAI Chat messages for all providers. It adds keys for what Chat does not have:
-``thinking_blocks``, ``cache_control`` and ``provider_specific_fields``.
+``thinking_blocks``, ``cache_control`` and ``provider_specific_fields``. ``to_litellm`` writes the
+prompt for the provider ``litellm``, with the facts of the model. ``from_litellm`` reads Chat
+messages, and then adds to each what LiteLLM's keys say.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,21 +40,23 @@ from promptdsl.integrations.shared import (
     Conversion,
     MediaBlock,
     list_of,
-    listed,
     mapping_of,
+    message_list,
     strictly,
 )
 
 __all__ = ["from_litellm", "to_litellm"]
 
-_GATEWAY: Final = "litellm"
-"""The provider format of LiteLLM's messages."""
-_CHAT = "openai_compatible"
+_LITELLM: Final = "litellm"
+"""The name of LiteLLM among the providers; its format is that of OpenAI Chat."""
+_UNNAMED_SERVER = "openai_compatible"
 """The origin of Chat messages that are read without the name of a server."""
-_FIELDS = "provider_specific_fields"
-_ITEMS = "reasoning_items"
-_OWN_KEYS = (_FIELDS, _ITEMS, "cache_control", "annotations")
-"""The keys of a message that are read in this file, or only reported as hints."""
+_FIELDS_KEY = "provider_specific_fields"
+"""LiteLLM's key for data of a provider in an answer, a call or a function, such as signatures."""
+_ITEMS_KEY = "reasoning_items"
+"""LiteLLM's key for the reasoning items of OpenAI Responses in an answer."""
+_LITELLM_KEYS = (_FIELDS_KEY, _ITEMS_KEY, "cache_control", "annotations")
+"""The keys of a message that :func:`read_payload` does not get: they are read in this file."""
 
 
 def to_litellm(
@@ -71,14 +75,15 @@ def to_litellm(
     Raises :class:`PendingToolCalls` if the last calls have no results yet, and with
     ``strict=True`` :class:`LossError` if text or media is lost.
     """
-    target = rendered if rendered.facts.provider else rendered.for_target(_GATEWAY)
-    converted = target._through_gateway(_GATEWAY, **_changes_for(target.facts))
-    payload = converted._payload()
-    losses = partial(_losses, target, converted)
-    located = strictly(losses, "LiteLLM") if strict else losses
+    target = rendered if rendered.facts.provider else rendered.for_target(_LITELLM)
+    converted = target._through_gateway(_LITELLM, **_changes_for(target.facts))
+    payload = converted._payload()  # raises PendingToolCalls
+    # Finding the lines of losses takes time: without ``strict``, ``Converted`` finds them later.
+    find_losses = partial(_losses, target, converted)
+    losses = strictly(find_losses, "LiteLLM") if strict else find_losses
     # The output schema is a setting of the call, not of the messages.
     converted._warn_of([loss for loss in converted._losses if loss.path != "output"])
-    return Converted(payload["messages"], located, tuple(payload.get("tools", ())))
+    return Converted(payload["messages"], losses, tuple(payload.get("tools", ())))
 
 
 def _losses(rendered: Rendered, converted: Rendered) -> tuple[Loss, ...]:
@@ -90,8 +95,9 @@ def _losses(rendered: Rendered, converted: Rendered) -> tuple[Loss, ...]:
     reported = (*converted.losses, *converted.hints)
     losses = [loss for loss in reported if loss.path != "output"]
     if rendered.facts.wire.two_sided:
-        # LiteLLM leaves out names, because these models do not accept them. These models also need
-        # tools if there are calls.
+        # The messages of this model have two sides, user and assistant. LiteLLM takes the names
+        # of speakers, but leaves them out for this model. This model also refuses calls without
+        # tools. So the hints about both are those of the render for the model.
         losses = [loss for loss in losses if loss.name != "speaker_name"]
         losses += [hint for hint in rendered.hints if hint.name in ("speaker_name", "no_tools")]
     conversion = Conversion("LiteLLM", tuple(losses))
@@ -108,38 +114,42 @@ _AS_AT_A_SERVER = (
 
 @lru_cache(maxsize=64)
 def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
-    """Return the facts of LiteLLM that depend on the model that LiteLLM calls."""
+    """Return the facts of LiteLLM when it calls this model."""
     wire = model.wire
-    # LiteLLM writes Gemini's signatures into ids, so these may be long (BerriAI/litellm#37849).
+    # OpenAI takes ids of at most 40 characters. The ids for other models have no limit, because
+    # LiteLLM writes Gemini's signatures into ids (BerriAI/litellm#37849).
     longest_id = 40 if model.provider in ("openai", "openai_responses") else None
+    # A model with two sides may get a separate block for each text, so texts are not joined here.
+    reads_texts_apart = wire.two_sided and not wire.joins
     changes: dict[str, Any] = {
         "longest_id": longest_id,
         "names": True,
         "binds_reasoning": model.binds_reasoning,
-        "later_system": True,
+        # If messages have two sides, LiteLLM would move a later system message. So promptdsl sends
+        # it in a user message, as without LiteLLM.
+        "later_system": not wire.two_sided,
         "instructions": model.instructions,
         "result_instructions": model.result_instructions,
         # LiteLLM passes cache marks on. For Gemini, it would store only the marked messages in a
-        # cache, which changes their order.
+        # cache, which changes their order. So Gemini gets no marks: its facts have none.
         "cache_marks": model.cache_marks,
         "answer_marks": model.answer_marks,
         "tool_marks": model.tool_marks,
-        # A model that takes a cache mark after a tool supports these facts of cache_control, too.
+        # A model that takes the cache mark of a tool takes a mark with a lifetime, and a mark on
+        # the message of a result.
         "lasting_marks": model.tool_marks,
         "message_marks": model.tool_marks,
-        # A model that takes blocks gets a separate block for each text.
-        "joins_texts": wire.joins or not wire.two_sided,
+        "joins_texts": not reads_texts_apart,
         "media": model.media,
         "tool_schemas": model.tool_schemas,
         "strict_schemas": model.strict_schemas,
     }
-    if wire.provider_format == "openai" and model.provider != _GATEWAY:
+    if wire.provider_format == "openai" and model.provider != _LITELLM:
         changes |= {name: getattr(model, name) for name in _AS_AT_A_SERVER}
     if wire.two_sided:
-        # LiteLLM would move a later system message, and tell the model so. So it is sent in a user
-        # message, as without LiteLLM. LiteLLM passes on the addresses of files; promptdsl has
-        # already loaded other addresses.
-        changes |= {"later_system": False, "file_addresses": True}
+        # LiteLLM passes on the addresses of files. The render for the model has already replaced
+        # each address that the model does not take by the bytes of its file.
+        changes["file_addresses"] = True
     if wire.provider_format == "anthropic":
         changes["result_media"] = ("image", "document")
     return changes
@@ -159,18 +169,23 @@ def from_litellm(
     that is lost is in ``losses``, and lost details are in ``hints``. Raises :class:`TargetError`
     for an unknown origin, and :class:`DataError` for anything but Chat messages.
     """
-    originals = [_plain_message(original) for original in listed(messages, "LiteLLM's messages")]
+    originals = [
+        _plain_message(original) for original in message_list(messages, "LiteLLM's messages")
+    ]
     conversion, read_messages = Conversion("promptdsl"), list[Message]()
-    # A Chat server may add any keys. read_payload() refuses an unknown name.
-    provider_format: ProviderName = "openai"
+    # A Chat server may have keys of its own, so its name is passed to read_payload(). An unknown
+    # name is passed, too: read_payload() refuses it.
+    server: ProviderName = "openai"
     if origin is not None and (
-        origin not in provider_names() or ModelFacts(origin).wire.provider_format == provider_format
+        origin not in provider_names() or ModelFacts(origin).wire.provider_format == "openai"
     ):
-        provider_format = origin
-    chat_messages = read_payload([*map(_message_of_chat, originals)], provider_format).messages
+        server = origin
+    chat_messages = read_payload([*map(_chat_message, originals)], server).messages
     try:
-        for conversion.index, message in enumerate(chat_messages):
-            original = mapping_of(originals[conversion.index])
+        # There is a message for each original. Hints and errors have the index of the current one.
+        for index, message in enumerate(chat_messages):
+            conversion.index = index
+            original = mapping_of(originals[index])
             read_messages.append(_complete_message(conversion, message, original, origin))
     except DataError as error:
         raise conversion.located(error) from None
@@ -178,33 +193,37 @@ def from_litellm(
 
 
 def _plain_message(message: object) -> object:
-    """Return a message as a dictionary, with each address of a picture in a mapping, as in Chat."""
+    """Return a message as a dictionary, with pictures and files in parts as Chat has them.
+
+    The address of a picture is in a mapping. A picture whose ``data:`` address has another type is
+    a file.
+    """
     dump = getattr(message, "model_dump", None)
     message = dump(exclude_none=True) if callable(dump) else message
     parts = [mapping_of(part) or part for part in list_of(mapping_of(message).get("content"))]
     for index, part in enumerate(parts):
-        entries = mapping_of(part)
-        url = entries.get("image_url")
+        fields = mapping_of(part)
+        url = fields.get("image_url")
         url = mapping_of(url).get("url", url)
         if isinstance(url, str) and url.startswith("data:") and not url.startswith("data:image/"):
             # LiteLLM writes a file of any type as a picture.
-            other_entries = {key: value for key, value in entries.items() if key != "image_url"}
-            parts[index] = {**other_entries, "type": "file", "file": {"file_data": url}}
-        elif isinstance(entries.get("image_url"), str):
-            parts[index] = {**entries, "image_url": {"url": url}}
+            other_fields = {key: value for key, value in fields.items() if key != "image_url"}
+            parts[index] = {**other_fields, "type": "file", "file": {"file_data": url}}
+        elif isinstance(fields.get("image_url"), str):
+            parts[index] = {**fields, "image_url": {"url": url}}
     return {**mapping_of(message), "content": parts} if parts else message
 
 
-def _message_of_chat(message: object) -> object:
-    """Return a message with only the keys of Chat, without those of replies and of LiteLLM."""
-    entries = mapping_of(message)
-    if not entries:
+def _chat_message(message: object) -> object:
+    """Return a message without the keys of LiteLLM, and without the ``index`` of streamed calls."""
+    fields = mapping_of(message)
+    if not fields:
         return message
-    chat_message = {key: value for key, value in entries.items() if key not in _OWN_KEYS}
-    calls, parts = list_of(entries.get("tool_calls")), list_of(entries.get("content"))
+    chat_message = {key: value for key, value in fields.items() if key not in _LITELLM_KEYS}
+    calls, parts = list_of(fields.get("tool_calls")), list_of(fields.get("content"))
     if calls:
         chat_message["tool_calls"] = [
-            _without(call, {"index": None, "cache_control": None, "function": (_FIELDS,)})
+            _without(call, {"index": None, "cache_control": None, "function": (_FIELDS_KEY,)})
             for call in calls
         ]
     if parts:
@@ -213,28 +232,30 @@ def _message_of_chat(message: object) -> object:
         ]
     for part in list_of(chat_message.get("content")):
         if isinstance(part, dict) and part.get("cache_control"):
-            # With this cache mark of Chat, the reader leaves out the empty line before the next
-            # text.
+            # The text after a cache mark was sent with an empty line before it. The reader removes
+            # this line only after a part with the cache mark of Chat.
             part["prompt_cache_breakpoint"] = True
     return chat_message
 
 
-def _without(part: JsonValue, paths: Mapping[str, tuple[str, ...] | None]) -> JsonValue:
+def _without(part: JsonValue, removed_keys: Mapping[str, tuple[str, ...] | None]) -> JsonValue:
     """Return a part or a call without some keys.
 
-    ``None`` for a key of ``paths`` removes this key. A tuple removes these keys from the mapping
-    under the key.
+    ``None`` for a key of ``removed_keys`` removes this key. A tuple removes these keys from the
+    mapping under the key.
     """
     if not isinstance(part, Mapping):
         return part
-    entries = dict(part)
-    for key, inner_keys in paths.items():
+    fields = dict(part)
+    for key, inner_keys in removed_keys.items():
         if inner_keys is None:
-            entries.pop(key, None)
-        elif isinstance(entries.get(key), Mapping):
-            inner = mapping_of(entries[key])
-            entries[key] = {key: value for key, value in inner.items() if key not in inner_keys}
-    return entries
+            fields.pop(key, None)
+        elif isinstance(fields.get(key), Mapping):
+            inner = dict(mapping_of(fields[key]))
+            for inner_key in inner_keys:
+                inner.pop(inner_key, None)
+            fields[key] = inner
+    return fields
 
 
 def _complete_message(
@@ -255,55 +276,70 @@ def _complete_message(
 
 
 def _answer_blocks(blocks: list[Block], original: JsonObject, origin: str | None) -> list[Block]:
-    """Return the blocks of an answer: first its reasoning, with the other keys of the answer."""
+    """Return the blocks of an answer: first its reasoning, then all others.
+
+    The first reasoning block has the further keys of the answer in its ``extra``, and under
+    ``ORIGIN_KEY`` the provider that understands them. Without reasoning, an empty block has them.
+    """
     chat_reasoning, other_blocks = list[ReasoningBlock](), list[Block]()
     for block in blocks:
         if isinstance(block, ReasoningBlock):
             chat_reasoning.append(block)
         else:
             other_blocks.append(block)
-    keys = _further_keys(chat_reasoning, original)
-    fields = mapping_of(keys.get(_FIELDS))
+    answer_keys = _further_keys(chat_reasoning, original)
+    fields = mapping_of(answer_keys.get(_FIELDS_KEY))
     texts = [block for block in other_blocks if isinstance(block, TextBlock)]
     signatures = list_of(fields.get("thought_signatures"))
-    is_of_text = len(fields) == len(texts) == len(signatures) == 1
-    if is_of_text and isinstance(original.get("content"), str):
+    # LiteLLM lists Gemini's signatures apart from the texts. If the fields have nothing but one
+    # signature, and the answer has one text, the signature is that of the text.
+    is_signature_of_text = len(fields) == len(texts) == len(signatures) == 1
+    if is_signature_of_text and isinstance(original.get("content"), str):
         text = texts[0]
         signed = attrs.evolve(text, extra={**text.extra, SIGNATURE: signatures[0]})
         other_blocks[other_blocks.index(text)] = signed
-        del keys[_FIELDS]
+        del answer_keys[_FIELDS_KEY]
     reasoning = _reasoning_blocks(chat_reasoning, original, origin)
-    if not keys:
+    if not answer_keys:
         return [*reasoning, *other_blocks]
     first = reasoning[0] if reasoning else ReasoningBlock("", origin=origin)
-    extra = {**first.extra, **keys, ORIGIN_KEY: origin or _CHAT}
+    extra = {**first.extra, **answer_keys, ORIGIN_KEY: origin or _UNNAMED_SERVER}
     return [attrs.evolve(first, extra=extra), *reasoning[1:], *other_blocks]
 
 
 def _further_keys(
     chat_reasoning: list[ReasoningBlock], original: JsonObject
 ) -> dict[str, JsonValue]:
-    """Return the other keys of an answer, without the copies of the reasoning in them."""
-    keys: dict[str, JsonValue] = {}
+    """Return the further keys of an answer, without the copies of the reasoning in them.
+
+    These are the keys that :func:`read_payload` kept in the reasoning, and those of LiteLLM.
+    """
+    answer_keys: dict[str, JsonValue] = {}
     for block in chat_reasoning:
-        keys |= block.extra
-    keys |= {key: original[key] for key in (_FIELDS, _ITEMS) if original.get(key)}
-    keys.pop("thinking_blocks", None)
-    keys.pop(ORIGIN_KEY, None)
-    fields = dict(mapping_of(keys.get(_FIELDS)))
+        answer_keys |= block.extra
+    answer_keys |= {key: original[key] for key in (_FIELDS_KEY, _ITEMS_KEY) if original.get(key)}
+    # ``_reasoning_blocks`` reads the thinking blocks, and ``_answer_blocks`` sets the origin.
+    answer_keys.pop("thinking_blocks", None)
+    answer_keys.pop(ORIGIN_KEY, None)
+    fields = dict(mapping_of(answer_keys.get(_FIELDS_KEY)))
     if "thinking_blocks" in fields and fields["thinking_blocks"] == original.get("thinking_blocks"):
         # LiteLLM has the thinking blocks twice in its replies.
         del fields["thinking_blocks"]
-        keys[_FIELDS] = fields
+        answer_keys[_FIELDS_KEY] = fields
     if not fields:
-        keys.pop(_FIELDS, None)
-    return keys
+        answer_keys.pop(_FIELDS_KEY, None)
+    return answer_keys
 
 
 def _reasoning_blocks(
     chat_reasoning: list[ReasoningBlock], original: JsonObject, origin: str | None
 ) -> list[ReasoningBlock]:
-    """Return the reasoning of an answer: its thinking blocks, else the text of its reasoning."""
+    """Return the reasoning of an answer: a block for each of its thinking blocks.
+
+    With thinking blocks, the text under ``reasoning_content`` is a copy, and the first block has it
+    under ``ITEM``. Without thinking blocks, this text is the reasoning. Without both, the reasoning
+    is that of :func:`read_payload`, without its further keys.
+    """
     reasoning = [_read_thinking(part, origin) for part in list_of(original.get("thinking_blocks"))]
     text = original.get("reasoning_content")
     if not isinstance(text, str) or not text:
@@ -312,11 +348,11 @@ def _reasoning_blocks(
         ]
     if reasoning:
         return [_with_item(reasoning[0], {"reasoning_content": text}), *reasoning[1:]]
-    return [ReasoningBlock(text, origin=origin or _CHAT)]
+    return [ReasoningBlock(text, origin=origin or _UNNAMED_SERVER)]
 
 
 def _with_item(block: ReasoningBlock, recorded: JsonObject) -> ReasoningBlock:
-    """Return a reasoning block with more data under ``ITEM``."""
+    """Return a reasoning block with more data under ``ITEM``, which no provider gets as content."""
     return attrs.evolve(
         block, extra={**block.extra, ITEM: {**mapping_of(block.extra.get(ITEM)), **recorded}}
     )
@@ -328,19 +364,21 @@ def _marked_blocks(
     """Return the blocks of a message with the cache marks and the media types of its parts."""
     parts = [mapping_of(part) for part in list_of(original.get("content"))]
     match blocks:
-        case [ToolResultBlock() as result, *_]:
+        case [ToolResultBlock() as result]:
+            # A tool message of Chat has only its result. The parts are those of the result.
             content = _marked_contents(conversion, result.content, parts)
             marked: list[Block] = [attrs.evolve(result, content=tuple(content))]
         case _:
             marked = _marked_contents(conversion, blocks, parts)
-    # The cache mark of the message belongs to the text if the content is a text, else to the last
-    # block.
+    # The message itself may have a cache mark. It belongs to the text if the content is a text,
+    # else to the last block.
     cache_mark = conversion.read_cache(original.get("cache_control"))
     texts = [index for index, block in enumerate(marked) if isinstance(block, TextBlock)]
     if cache_mark and texts and isinstance(original.get("content"), str):
         text = marked[texts[0]]
         assert isinstance(text, TextBlock)
-        marked[texts[0]] = attrs.evolve(text, cache=cache_mark, extra={ITEM: MESSAGE_CACHE_MARK})
+        extra = {**text.extra, ITEM: MESSAGE_CACHE_MARK}
+        marked[texts[0]] = attrs.evolve(text, cache=cache_mark, extra=extra)
     elif cache_mark and marked and isinstance(marked[-1], CacheableBlock):
         marked[-1] = attrs.evolve(marked[-1], cache=cache_mark)
     elif cache_mark:
@@ -365,13 +403,11 @@ def _marked_contents(
 
 
 def _source(block: MediaBlock, media_type: JsonValue) -> MediaSource:
-    """Return the source of an attachment, with the media type that LiteLLM has next to it.
-
-    LiteLLM has a URL under the key of an id.
-    """
+    """Return the source of an attachment, with the media type that LiteLLM has next to it."""
     source = block.source
     if isinstance(media_type, str):
         source = attrs.evolve(source, media_type=source.media_type or media_type)
+    # LiteLLM has the address of a file under the key for an id.
     if source.kind == "file_id" and source.value.startswith(("http://", "https://")):
         source = attrs.evolve(source, kind="url")
     return source
@@ -380,40 +416,46 @@ def _source(block: MediaBlock, media_type: JsonValue) -> MediaSource:
 def _signed_call(
     conversion: Conversion, block: ToolUseBlock, call: JsonObject, origin: str | None
 ) -> ToolUseBlock:
-    """Return a call with its cache mark; with Gemini's signature if it has no other field."""
+    """Return a call with its cache mark and with Gemini's signature.
+
+    The signature is in the fields of the call, or in those of its function. If the call has other
+    fields, all its fields stay in ``extra``. Other fields of the function are lost, with a hint.
+    """
     cache = conversion.read_cache(call.get("cache_control")) or block.cache
     extra: dict[str, JsonValue] = dict(block.extra)
-    fields = mapping_of(call.get(_FIELDS))
-    of_function = dict(mapping_of(mapping_of(call.get("function")).get(_FIELDS)))
+    fields = mapping_of(call.get(_FIELDS_KEY))
+    function_fields = dict(mapping_of(mapping_of(call.get("function")).get(_FIELDS_KEY)))
     if fields.keys() <= {SIGNATURE}:
-        signature = fields.get(SIGNATURE, of_function.pop(SIGNATURE, None))
+        signature = fields.get(SIGNATURE, function_fields.pop(SIGNATURE, None))
         if isinstance(signature, str):
-            extra.pop(_FIELDS, None)
+            extra.pop(_FIELDS_KEY, None)
             extra[SIGNATURE] = signature
-    if of_function:
-        conversion.hint("unsent_key", f"{_FIELDS} of a function")
+    if function_fields:
+        conversion.hint("unsent_key", f"{_FIELDS_KEY} of a function")
+    # read_payload() does not know ``origin``. A signature of Gemini needs no origin.
     extra.pop(ORIGIN_KEY, None)
     if not extra.keys() <= {SIGNATURE}:
-        extra[ORIGIN_KEY] = origin or _CHAT
+        extra[ORIGIN_KEY] = origin or _UNNAMED_SERVER
     return attrs.evolve(block, extra=extra, cache=cache)
 
 
 def _read_thinking(part: JsonValue, origin: str | None) -> ReasoningBlock:
     """Return the reasoning of a thinking block.
 
-    LiteLLM has the reasoning of all providers in Anthropic's format. Raises :class:`DataError` for
-    anything but a dictionary.
+    LiteLLM has the reasoning of all providers in Anthropic's format. A block that Anthropic would
+    not write is kept under ``ITEM``, too. Raises :class:`DataError` for anything but a dictionary.
     """
     if not isinstance(part, Mapping):
         raise DataError(f"a thinking block must be a dictionary, not {type(part).__name__}")
-    entries = mapping_of(part)
-    if entries.get("type") == "redacted_thinking":
-        content, keys = {"text": "", "encrypted": entries.get("data")}, {"type", "data"}
+    fields = mapping_of(part)
+    if fields.get("type") == "redacted_thinking":
+        content, usual_keys = {"text": "", "encrypted": fields.get("data")}, {"type", "data"}
     else:
-        content = {"text": entries.get("thinking") or "", "signature": entries.get("signature")}
-        keys = {"type", "thinking", "signature"}
+        content = {"text": fields.get("thinking") or "", "signature": fields.get("signature")}
+        usual_keys = {"type", "thinking", "signature"}
     block = block_from_dict({"type": "reasoning", **content, "origin": origin})
     assert isinstance(block, ReasoningBlock)
-    # Gemini signs parts, not reasoning.
-    is_usual = set(entries) == keys and (block.signature or block.encrypted) and origin != "gemini"
-    return block if is_usual else _with_item(block, {"thinking": dict(entries)})
+    # Anthropic's blocks are signed or encrypted. Gemini signs parts, not reasoning.
+    is_signed = (block.signature or block.encrypted) and origin != "gemini"
+    is_usual = set(fields) == usual_keys and is_signed
+    return block if is_usual else _with_item(block, {"thinking": dict(fields)})

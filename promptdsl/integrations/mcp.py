@@ -1,7 +1,7 @@
 """MCP: convert ``GetPromptResult``, the answer of a server to ``prompts/get``, both ways.
 
-An MCP message has one content, and its role is user or assistant. Pictures and recordings are
-contents of MCP. Any other attachment is an embedded resource, and an address is a link to one.
+An MCP message has one content, and its role is user or assistant. Pictures and sound are contents
+of MCP. Any other attachment is an embedded resource, and an address is a link to one.
 """
 
 from base64 import b64encode
@@ -144,12 +144,14 @@ def from_mcp(result: "types.GetPromptResult") -> Converted[tuple[Message, ...]]:
 def _lose_fields(
     conversion: Conversion, owner: object, names: Iterable[str], owner_name: str
 ) -> None:
+    """Record a hint for each of these fields that has a value."""
     for name in names:
         if getattr(owner, name, None) is not None:
             conversion.hint("unsent_key", f"the {name} of {owner_name}")
 
 
 def _read_content(content: "types.ContentBlock") -> Block:
+    """Return the block of a content: a text or an attachment."""
     match content.type:
         case "text":
             return TextBlock(content.text)
@@ -165,18 +167,19 @@ def _read_content(content: "types.ContentBlock") -> Block:
 
 
 def _read_resource(content: "types.EmbeddedResource") -> Block:
+    """Return the attachment of an embedded resource; a text becomes a document."""
     from mcp import types
 
     resource, uri = content.resource, str(content.resource.uri)
-    is_own = uri.startswith(_OWN_SCHEME)
-    title = unquote(uri.removeprefix(_OWN_SCHEME)) if is_own else uri
+    has_own_scheme = uri.startswith(_OWN_SCHEME)
+    title = unquote(uri.removeprefix(_OWN_SCHEME)) if has_own_scheme else uri
     media_type = resource.mime_type
     if isinstance(resource, types.TextResourceContents):
         kind, media_type = "document", media_type or "text/plain"
         data = b64encode(resource.text.encode("utf-8", "replace")).decode("ascii")
     else:
         data = resource.blob
-        # to_mcp() writes no picture and no recording with our scheme: MCP has contents for these.
+        # to_mcp() writes no picture and no sound with its own scheme: MCP has contents for these.
         kind = media_kind(media_type)
-        kind = "document" if is_own and kind != "video" else kind
+        kind = "document" if has_own_scheme and kind != "video" else kind
     return media_block(kind, media_type, {"data": data}, title=title)

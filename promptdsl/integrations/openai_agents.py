@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from promptdsl import ConflictError, Message, Rendered, Transcript, TranscriptTurn, read_payload
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.integrations import Converted
-from promptdsl.integrations.shared import RESPONSES, Conversion, listed
+from promptdsl.integrations.shared import RESPONSES, Conversion, message_list
 
 if TYPE_CHECKING:
     from agents import SessionSettings
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_openai_agents", "to_openai_agents", "transcript_session"]
 
-ITEM = "agents_item"
+AGENTS_ITEM = "agents_item"
 """The key in a note of the transcript for an item."""
 
 
@@ -37,18 +37,19 @@ def to_openai_agents(
     :class:`PendingToolCalls` if the last calls have no results yet, and with ``strict=True``
     :class:`LossError` if text or media is lost.
     """
-    is_target = rendered.facts.provider == RESPONSES
-    target = rendered if is_target else rendered.for_target(RESPONSES)
+    is_for_responses = rendered.facts.provider == RESPONSES
+    target = rendered if is_for_responses else rendered.for_target(RESPONSES)
     payload = target._payload()
     conversion = Conversion.of("the Agents SDK", target, all_losses=True)
     conversion.lose_settings(rendered)
     if rendered.tools:
         conversion.hint("unsent_setting", "tools", "an agent takes functions: Agent(tools=...)")
     items = cast("list[ResponseInputItemParam]", payload["input"])
-    located = conversion.checked(strict=strict)
-    # Do not warn of tools and of the output schema: the agent has them.
+    losses = conversion.checked(strict=strict)
+    # Do not warn of tools and of the output schema: the agent has them. These losses have no
+    # location in the messages.
     target._warn_of([loss for loss in target._losses if loss.at])
-    return Converted(items, located)
+    return Converted(items, losses)
 
 
 def from_openai_agents(
@@ -65,7 +66,7 @@ def from_openai_agents(
     :class:`DataError` for anything but input items.
     """
     text = [{"role": "user", "content": items}]
-    input_items = text if isinstance(items, str) else listed(items, "input items")
+    input_items = text if isinstance(items, str) else message_list(items, "input items")
     system = {} if instructions is None else {"instructions": instructions}
     return Converted(read_payload({**system, "input": input_items}, RESPONSES).messages)
 
@@ -123,7 +124,7 @@ class TranscriptSession:
     async def add_items(self, items: "list[ResponseInputItemParam]") -> None:
         """Add items. Raises :class:`DataError`, and adds none, if one of them is not JSON."""
         for item in [plain(item, f"items[{index}]") for index, item in enumerate(items)]:
-            self.transcript.note({ITEM: item})
+            self.transcript.note({AGENTS_ITEM: item})
         await self._commit()
 
     async def pop_item(self) -> "ResponseInputItemParam | None":
@@ -131,7 +132,7 @@ class TranscriptSession:
         last = next(self._backwards(), None)
         if last is None:
             return None
-        item: ResponseInputItemParam = thawed(last.note[ITEM])
+        item: ResponseInputItemParam = thawed(last.note[AGENTS_ITEM])
         self.transcript.remove(last)
         await self._commit()
         return item
@@ -153,10 +154,10 @@ class TranscriptSession:
     def _backwards(self) -> Iterator[TranscriptTurn]:
         """Yield the notes that contain an item, the latest note first."""
         for turn in reversed(self.transcript.turns):
-            if is_mapping(turn.note) and ITEM in turn.note:
+            if is_mapping(turn.note) and AGENTS_ITEM in turn.note:
                 yield turn
 
     def _items(self, limit: int | None = None) -> "list[ResponseInputItemParam]":
         stop = None if limit is None else max(limit, 0)
-        latest_first = [thawed(turn.note[ITEM]) for turn in islice(self._backwards(), stop)]
+        latest_first = [thawed(turn.note[AGENTS_ITEM]) for turn in islice(self._backwards(), stop)]
         return latest_first[::-1]

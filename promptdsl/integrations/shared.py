@@ -1,6 +1,6 @@
 """What integrations share: values that they read and write, and the losses of a conversion.
 
-Read :class:`Conversion` first.
+In this order: values; OpenAI's reasoning; and losses. Read :class:`Conversion` first.
 """
 
 import re
@@ -32,12 +32,15 @@ from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import is_valid_unicode, valid_unicode
 from promptdsl.integrations import LazyLosses
 
-# Values that several integrations read and write in the same way: lists and mappings of other
-# libraries, the sources and media types of attachments, and OpenAI's reasoning.
+# Values that several integrations read and write in the same way: keys in ``extra``, lists and
+# mappings of other libraries, and the sources and media types of attachments.
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
-Kind: TypeAlias = Literal["recorded", "recorded_system"]
+MessageKind: TypeAlias = Literal["recorded", "recorded_system"]
+"""How a message was recorded: ``recorded_system`` is a developer message that was a system message
+in the other library."""
 MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
+"""The types of the blocks that are attachments."""
 CacheableBlock: TypeAlias = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
 """The types of the blocks that may have a cache mark."""
 
@@ -63,15 +66,15 @@ RESPONSES: Final = "openai_responses"
 """The provider whose reasoning has an id and summaries."""
 
 
-def listed(messages: object, name: str) -> list[object]:
+def message_list(messages: object, name: str) -> list[object]:
     """Return an iterable of messages as a list.
 
     Raises :class:`DataError` for anything else; the error has the ``name`` of the messages.
     """
-    kind = type(messages).__name__
+    type_name = type(messages).__name__
     if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
         return list(cast("Iterable[object]", messages))
-    raise DataError(f"{name} are needed, not {kind}", fix="give a list of them")
+    raise DataError(f"{name} are needed, not {type_name}", fix="give a list of them")
 
 
 def mapping_of(value: object) -> JsonObject:
@@ -84,7 +87,7 @@ def list_of(value: object) -> Sequence[JsonValue]:
     return cast("Sequence[JsonValue]", value) if isinstance(value, list | tuple) else ()
 
 
-def instruction_role(before: Sequence[Message], *, is_developer: bool) -> tuple[Role, Kind]:
+def instruction_role(before: Sequence[Message], *, is_developer: bool) -> tuple[Role, MessageKind]:
     """Return the role and the kind of an instruction that follows the messages ``before``.
 
     A system message that follows a message of another role becomes a developer message of the kind
@@ -131,8 +134,8 @@ def media_kind(media_type: object) -> str:
 
 def media_type_of(block: MediaBlock) -> str:
     """Return the media type of an attachment; for an unknown type, one such as ``image/*``."""
-    unknown = "application/octet-stream" if block.type == "document" else f"{block.type}/*"
-    return block.source.media_type or unknown
+    default = "application/octet-stream" if block.type == "document" else f"{block.type}/*"
+    return block.source.media_type or default
 
 
 # OpenAI's reasoning: other libraries have a part for each of its summaries.
@@ -160,9 +163,11 @@ def joined_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
         if not isinstance(block, ReasoningBlock) or not isinstance(last, ReasoningBlock):
             joined.append(block)
             continue
-        has_only_id = block.signature is block.encrypted is None and set(block.extra) == {"id"}
-        same_id = block.origin == last.origin and block.extra.get("id") == last.extra.get("id")
-        if not has_only_id or not same_id:
+        # Only the first part of an item has more than its text and its id.
+        is_signed = (block.signature, block.encrypted) != (None, None)
+        is_later_part = not is_signed and set(block.extra) == {"id"}
+        has_same_id = block.origin == last.origin and block.extra.get("id") == last.extra.get("id")
+        if not is_later_part or not has_same_id:
             joined.append(block)
             continue
         texts = [text for part in (last, block) for text in summaries(part) or [part.text]]
@@ -182,8 +187,9 @@ _CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h":
 class Conversion:
     """Collects the losses of a conversion.
 
-    ``library`` is the library that does not support something: ``"promptdsl"`` when its messages
-    are read. ``index`` and ``message`` are those of the current message; ``None`` between messages.
+    ``library`` is the library that does not support something: ``"promptdsl"`` when the messages of
+    another library are read. ``index`` and ``message`` are those of the current message; ``None``
+    between messages. A loop may set them: ``for conversion.index, source in enumerate(sources)``.
     """
 
     def __init__(self, library: str, losses: tuple[Loss, ...] = ()) -> None:
@@ -221,6 +227,11 @@ class Conversion:
         self._record(Loss(kind, what, reason), block)
 
     def _record(self, loss: Loss, block: Block | None) -> None:
+        """Record a loss with its location.
+
+        In messages that are read, the location is a path, such as ``messages[2]``. In a render, it
+        is the index of the message and the indexes of the block.
+        """
         loss = loss if loss.why else attrs.evolve(loss, why=f"{self.library} does not support it")
         if self.rendered is None or self.message is None or self.index is None:
             path = "" if self.index is None else f"messages[{self.index}]"
@@ -230,8 +241,8 @@ class Conversion:
                 locations: dict[int, tuple[int, ...]] = {}
                 for index, outer in enumerate(self.message.content):
                     locations.setdefault(id(outer), (index,))
-                    for number, inner in enumerate(getattr(outer, "content", ())):
-                        locations.setdefault(id(inner), (index, number))
+                    for inner_index, inner in enumerate(getattr(outer, "content", ())):
+                        locations.setdefault(id(inner), (index, inner_index))
                 self._locations = self.message, locations
             at = (self.index, *self._locations[1].get(id(block), ()))
             self.losses.append(attrs.evolve(loss, message=self.message, at=at))
@@ -253,8 +264,9 @@ class Conversion:
         for field, (name, what) in _HINTS.items():
             value: object = getattr(block, field, None)
             if field == "extra":
-                unsigned = {SIGNATURE} if signature_of(block) is None else set[str]()
-                value = set(mapping_of(value)) - ({JSON, *handled_names} - unsigned)
+                lost_signature = {SIGNATURE} if signature_of(block) is None else set[str]()
+                handled_keys = {JSON, *handled_names} - lost_signature
+                value = set(mapping_of(value)) - handled_keys
             if value and field not in handled_names:
                 self.hint(name, what, block=block)
 
@@ -274,11 +286,15 @@ class Conversion:
         return renamed
 
     def lose_settings(self, rendered: Rendered) -> None:
-        """Record hints for settings of a prompt that the other library takes with its call."""
+        """Record hints for settings of a prompt that the other library takes with its call.
+
+        There is no current message any more: losses after this call belong to the prompt.
+        """
         self.index = self.message = None
         for setting in ("tool_choice", "output"):
-            is_text = setting == "output" and rendered.output_mode == "prompted"
-            if getattr(rendered, setting) is not None and not is_text:
+            # A prompted output schema is in the text of the messages, so it is not lost.
+            is_prompted = setting == "output" and rendered.output_mode == "prompted"
+            if getattr(rendered, setting) is not None and not is_prompted:
                 reason = f"{self.library} takes it with the call, not with messages"
                 self.hint("unsent_setting", setting, reason)
 
@@ -308,7 +324,8 @@ class Conversion:
     def portable_tools(self, rendered: Rendered) -> list[ToolDefinition]:
         """Return the tools of a prompt; record a loss for a tool that only one provider has.
 
-        Also records what :meth:`lose_settings` records.
+        Also records hints for the cache marks and the further keys of tools, and what
+        :meth:`lose_settings` records.
         """
         self.lose_settings(rendered)
         for tool in rendered.tools:
@@ -339,21 +356,21 @@ class Conversion:
         With ``strict``, return the losses; :class:`LossError` is raised for a loss that is not a
         hint. Warns with :class:`LostContentWarning` if content of the author is lost.
         """
-        losses = partial(
+        find_losses = partial(
             _located, self.rendered, tuple(self.losses), begins_with_render=self._begins_with_render
         )
-        located = strictly(losses, self.library) if strict else losses
+        losses = strictly(find_losses, self.library) if strict else find_losses
         if self.rendered is not None:
             self.rendered._warn_of(self.losses)
-        return located
+        return losses
 
 
-def strictly(losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss, ...]:
+def strictly(find_losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss, ...]:
     """Return the losses. Raises :class:`LossError` for a loss that is not a hint."""
-    located = losses()
+    losses = find_losses()
     fix = "change the prompt, or leave out strict=True"
-    Loss.refuse(located, f"sent to {library}", fix=fix)
-    return located
+    Loss.refuse(losses, f"sent to {library}", fix=fix)
+    return losses
 
 
 def _located(
@@ -362,8 +379,8 @@ def _located(
     """Return losses with the author's lines; ``begins_with_render`` adds those of the render."""
     if rendered is None:
         return losses
-    first = (*rendered.losses, *rendered.hints) if begins_with_render else ()
-    return rendered.located((*first, *losses))
+    losses_of_render = (*rendered.losses, *rendered.hints) if begins_with_render else ()
+    return rendered.located((*losses_of_render, *losses))
 
 
 _HINTS = {

@@ -156,6 +156,8 @@ def test_equal_requests_are_sent_once_if_asked(folder: Folder) -> None:
             ('x:="0"', "z=1e3", "a=NaN", "b=[1]", 'c={"d":1}', "e=[x"),
             {"x": "0", "z": 1e3, "a": "NaN", "b": [1], "c": {"d": 1}, "e": "[x"},
         ),
+        ("openai", ("z=5", 'z:="5"', 'x:="7"', "x=7", "y=9", "y:=8"), {"z": "5", "x": 7, "y": 8}),
+        ("openai", ("x=1e400",), {"x": "1e400"}),
         ("anthropic", ("max_tokens=9",), {"max_tokens": 9}),
         ("bedrock", ('inferenceConfig:={"maxTokens":9}',), {"inferenceConfig": {"maxTokens": 9}}),
     ],

@@ -157,6 +157,20 @@ def test_a_section_without_its_inputs_says_which_to_give(cli: Command) -> None:
 
 
 @pytest.mark.usefixtures("desk")
+def test_a_template_that_fails_says_why(cli: Command, desk: Path) -> None:
+    """Without front matter, an error names a missing input with its option, or says what failed."""
+    for name, text, end in (
+        ("share", "{{ n }}", "'n' is undefined: pass it with -p NAME=VALUE"),
+        ("ratio", "{{ 1 / 0 }}", "ZeroDivisionError: division by zero: check the variables"),
+    ):
+        template = desk / "promptdsl_desk" / "templates" / f"{name}.md.j2"
+        template.write_text(text, "utf-8")
+        out = cli("show", f"desk:{name}").out
+        template.unlink()
+        assert " ".join(out.split()).endswith(end)
+
+
+@pytest.mark.usefixtures("desk")
 def test_a_section_shows_what_it_renders_to(cli: Command) -> None:
     """With its inputs, a section shows its rendered text and its tokens."""
     out = cli("show", "desk:scope", "-p", 'topics=["refunds"]', "--model", "gpt-5").out

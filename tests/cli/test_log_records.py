@@ -62,6 +62,30 @@ def test_the_last_of_two_records_with_one_id_is_shown(cli: Command, log: str) ->
     assert PromptLog(log).find("req-6").to_dict()["inputs"] == {"rounds": 3}
 
 
+def test_a_similar_id_of_a_long_log_is_named(cli: Command, log: str) -> None:
+    """All ids of a log are compared with an unknown id; an error lists only the first of them."""
+    with PromptLog(log) as longer:
+        for number in range(10, 30):
+            longer.append(request(1).record(), name="agent", id=f"call-{number}")
+    typed = cli("records", "show", log, "--id", "call-299")
+    assert "has no record with the id 'call-299': did you mean 'call-29'" in typed.err
+    unlike = cli("records", "show", log, "--id", "zzz")
+    assert "'zzz'; choose from call-10, call-11, call-12, call-13, call-14, req-2" in unlike.err
+
+
+def test_a_log_without_records_is_an_error(cli: Command, log: str) -> None:
+    """A log that has no records has none to choose."""
+    (file,) = Path(log).glob("*.jsonl")
+    header, _, _ = file.read_text("utf-8").partition("\n")
+    file.write_text(f"{header}\n", "utf-8")
+    for options in ((), ("--id", "req-2")):
+        shown = cli("records", "show", log, *options)
+        assert (2, f"promptdsl records: error: {log} has no records") == (
+            shown.code,
+            shown.err.rstrip("\n"),
+        )
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -146,6 +146,10 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
             "-p plan:=NaN: not JSON: NaN is not a JSON number",
         ),
         (
+            ["support.py:demo", "-p", "plan:=1e400"],
+            "-p plan:=1e400: not JSON: 1e400 is too large",
+        ),
+        (
             ["support.py:demo", "-p", "qestion=x"],
             "support.py:demo has no parameter 'qestion': did you mean 'question'?",
         ),

@@ -167,7 +167,7 @@ def test_lines_fit_the_terminal(log: PromptLog, width: int) -> None:
     """Each line has at most the columns of the terminal, and begins with the time."""
     entries = log.read()
     lines = [*row_lines(call_rows(entries, entries), width)]
-    assert (None, record_rows_module.SIGNS[: width - 1]) == (lines[0][0], lines[0][1][: width - 1])
+    assert (None, record_rows_module.LEGEND[: width - 1]) == (lines[0][0], lines[0][1][: width - 1])
     assert max(columns(line) for _, line in lines) <= width
     assert all(line.startswith("  2") or line.startswith("  0") for row, line in lines if row)
 

@@ -1,4 +1,7 @@
-"""LangChain's reasoning and token counts, both ways."""
+"""LangChain's reasoning and token counts, both ways.
+
+In this order: keys and names of LangChain; reasoning; and token counts.
+"""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -11,12 +14,12 @@ from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations.shared import RESPONSES, Conversion, further_keys, mapping_of, summaries
 
-# Reasoning, both ways. LangChain has one part for each summary; these parts have the same id.
+# Keys and names of LangChain.
 
-ROLE = "__openai_role__"
+ROLE_KEY = "__openai_role__"
 """The key in LangChain's messages for the role of a developer message."""
 
-SIGNATURES = "__gemini_function_call_thought_signatures__"
+SIGNATURES_KEY = "__gemini_function_call_thought_signatures__"
 """The key in LangChain's messages for the signatures of Gemini's calls, by call id."""
 
 PROVIDERS = {
@@ -43,11 +46,16 @@ _ITEM_KEYS = ("content", "status")
 """The keys of a reasoning item of OpenAI Responses, other than its id and its summaries."""
 
 
+# Reasoning, both ways. LangChain has one part for each summary; these parts have the same id.
+
+
 def reasoning_parts(
     conversion: Conversion, block: ReasoningBlock, origin: str | None
 ) -> list[dict[str, JsonValue]]:
     """Return the parts for a reasoning block in a message whose provider is ``origin``."""
-    is_redacted = block.origin == origin == "anthropic" and not (block.text or block.signature)
+    # LangChain keeps Anthropic's encrypted reasoning in Anthropic's format: it has no text.
+    is_of_anthropic = block.origin == origin == "anthropic"
+    is_redacted = is_of_anthropic and not (block.text or block.signature)
     if is_redacted and block.encrypted is not None:
         data = conversion.clean(block.encrypted, "encrypted")
         return [{"type": "non_standard", "value": {"type": "redacted_thinking", "data": data}}]
@@ -103,7 +111,7 @@ def read_reasoning(part: JsonObject, origin: str | None) -> Block:
 
 # Token counts, both ways.
 
-_NAMES = {
+_COUNT_LOCATIONS = {
     **{"input": "input_tokens", "output": "output_tokens", "total": "total_tokens"},
     "cache_read": "input_token_details.cache_read",
     "cache_write": "input_token_details.cache_creation",
@@ -111,29 +119,37 @@ _NAMES = {
 }
 """The location of a count in LangChain's usage, by promptdsl's name."""
 
-_OUR_NAMES = {
-    **{location: name for name, location in _NAMES.items()},
+_COUNT_NAMES = {
+    **{location: name for name, location in _COUNT_LOCATIONS.items()},
     # If LangChain's Anthropic has these counts, it has 0 for their sum.
     "input_token_details.ephemeral_5m_input_tokens": "cache_write",
     "input_token_details.ephemeral_1h_input_tokens": "cache_write",
 }
+"""promptdsl's name of a count, by its location in LangChain's usage."""
 
 
 def written_usage(conversion: Conversion, message: Message) -> UsageMetadata | None:
-    """Return LangChain's token counts; a count that LangChain does not have becomes a hint."""
-    counts = conversion.renamed_counts(message.token_usage or {}, _NAMES)
+    """Return LangChain's token counts, ``None`` without counts.
+
+    A count that LangChain does not have becomes a hint.
+    """
+    counts = conversion.renamed_counts(message.token_usage or {}, _COUNT_LOCATIONS)
     usage: dict[str, object] = {"input_tokens": 0, "output_tokens": 0}
     for location, count in counts.items():
         key, _, detail = location.partition(".")
         usage[key] = {**mapping_of(usage.get(key)), detail: count} if detail else count
-    usage.setdefault("total_tokens", sum(counts.get(key, 0) for key in [*usage][:2]))
+    total = counts.get("input_tokens", 0) + counts.get("output_tokens", 0)
+    usage.setdefault("total_tokens", total)
     return cast("UsageMetadata", usage) if counts else None
 
 
 def read_usage(conversion: Conversion, usage: object) -> Mapping[str, int] | None:
-    """Return promptdsl's token counts; a count that promptdsl does not have becomes a hint."""
-    flat: dict[str, object] = {}
+    """Return promptdsl's token counts, ``None`` without counts.
+
+    A count that promptdsl does not have becomes a hint.
+    """
+    counts: dict[str, object] = {}
     for key, value in mapping_of(usage).items():
         details = {f"{key}.{detail}": count for detail, count in mapping_of(value).items()}
-        flat |= details if isinstance(value, Mapping) else {key: value}
-    return conversion.renamed_counts(flat, _OUR_NAMES) or None
+        counts |= details if isinstance(value, Mapping) else {key: value}
+    return conversion.renamed_counts(counts, _COUNT_NAMES) or None

@@ -23,8 +23,8 @@ from promptdsl.integrations import Converted
 from promptdsl.integrations.langchain.details import (
     NATIVE,
     ORIGINS,
-    ROLE,
-    SIGNATURES,
+    ROLE_KEY,
+    SIGNATURES_KEY,
     read_reasoning,
     read_usage,
 )
@@ -35,13 +35,13 @@ from promptdsl.integrations.shared import (
     instruction_role,
     joined_reasoning,
     list_of,
-    listed,
     mapping_of,
     media_block,
     media_kind,
+    message_list,
 )
 
-_FILES = {
+_BLOCK_TYPES = {
     "image": "image",
     "audio": "audio",
     "video": "video",
@@ -49,11 +49,16 @@ _FILES = {
     "text-plain": "document",
 }
 """The type of an attachment's block, by the type of its part."""
-_CALLS = (
+_CALL_TYPES = (
     *("tool_call", "invalid_tool_call", "tool_call_chunk", "input_json_delta"),
     *("tool_use", "function_call", "custom_tool_call"),
 )
-_LANGCHAIN_ONLY = ("server_tool_call", "server_tool_call_chunk", "server_tool_result", *_FILES)
+"""The types of the parts that are calls. A reply also has its calls outside of the content."""
+_LANGCHAIN_ONLY = (
+    *("server_tool_call", "server_tool_call_chunk", "server_tool_result"),
+    *_BLOCK_TYPES,
+)
+"""The types of the parts that no provider has in its own format."""
 
 
 class LangChainReader(Conversion):
@@ -71,7 +76,7 @@ class LangChainReader(Conversion):
 def read(messages: object) -> Converted[tuple[Message, ...]]:
     """Return the messages of a LangChain conversation; see ``from_langchain``."""
     reader, read_messages = LangChainReader("promptdsl"), list[Message]()
-    conversation = listed(messages, "LangChain's messages")
+    conversation = message_list(messages, "LangChain's messages")
     try:
         for reader.index, source in enumerate(conversation):
             read_messages.append(_read_message(reader, source, read_messages))
@@ -81,6 +86,10 @@ def read(messages: object) -> Converted[tuple[Message, ...]]:
 
 
 def _read_message(reader: LangChainReader, source: object, before: Sequence[Message]) -> Message:
+    """Return a message of LangChain; ``before`` are the messages before it.
+
+    Raises :class:`DataError` for an object of another class.
+    """
     if not isinstance(source, lc.AIMessage | lc.ToolMessage | lc.HumanMessage | lc.SystemMessage):
         fix = "give system, human, AI and tool messages"
         raise DataError(f"a {type(source).__name__} is not a message of a conversation", fix=fix)
@@ -96,12 +105,13 @@ def _read_message(reader: LangChainReader, source: object, before: Sequence[Mess
         return Message("tool", (result,), kind="recorded")
     if isinstance(source, lc.HumanMessage):
         return Message("user", content, kind="recorded", name=source.name)
-    is_developer = source.additional_kwargs.get(ROLE) == "developer"
+    is_developer = source.additional_kwargs.get(ROLE_KEY) == "developer"
     role, kind = instruction_role(before, is_developer=is_developer)
     return Message(role, content, kind=kind, name=source.name)
 
 
 def _read_reply(reader: LangChainReader, reply: lc.AIMessage) -> Message:
+    """Return an answer. Reasoning and a refusal may be outside of its content; calls always are."""
     blocks = list(_read_content(reader, reply.content))
     kwargs: Mapping[str, object] = reply.additional_kwargs
     # Older messages have reasoning outside of the content: an item of OpenAI Responses, or a text.
@@ -121,7 +131,7 @@ def _read_reply(reader: LangChainReader, reply: lc.AIMessage) -> Message:
     refusal = kwargs.get("refusal")
     if refusal:
         blocks.append(TextBlock(str(refusal), extra={"refusal": True}))
-    signatures = mapping_of(kwargs.get(SIGNATURES))
+    signatures = mapping_of(kwargs.get(SIGNATURES_KEY))
     for index, call in enumerate((*reply.tool_calls, *reply.invalid_tool_calls)):
         if call.get("error"):
             reader.hint("unsent_key", "the error of a call")
@@ -146,12 +156,17 @@ def _read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]
     """Return the blocks of a content without the calls of a model, which the message also has."""
     parts = [content] if isinstance(content, str) else list_of(content)
     blocks = (block for part in parts for block in _part_blocks(reader, part))
+    # Empty texts are left out.
     return joined_reasoning(
         block for block in blocks if not isinstance(block, TextBlock) or block.text or block.extra
     )
 
 
 def _part_blocks(reader: LangChainReader, part: JsonValue) -> Iterable[Block]:
+    """Return the blocks of a part; a call in a reply has none here.
+
+    Raises :class:`DataError` for a part that is not valid.
+    """
     if isinstance(part, str):
         return [TextBlock(part)]
     outer = mapping_of(part)
@@ -160,7 +175,7 @@ def _part_blocks(reader: LangChainReader, part: JsonValue) -> Iterable[Block]:
     if not isinstance(inner, Mapping):
         raise DataError("the value of a 'non_standard' block must be a dictionary")
     kind = inner.get("type")
-    if isinstance(reader.current, lc.AIMessage) and kind in _CALLS:
+    if isinstance(reader.current, lc.AIMessage) and kind in _CALL_TYPES:
         return []
     if kind == "tool_result":
         return [_read_result(reader, inner)]
@@ -177,6 +192,7 @@ def _part_blocks(reader: LangChainReader, part: JsonValue) -> Iterable[Block]:
 
 
 def _read_result(reader: LangChainReader, part: JsonObject) -> ToolResultBlock:
+    """Return the result in a part of Anthropic. Raises :class:`DataError` for a wrong part."""
     content = _read_content(reader, part.get("content") or "")
     if any(isinstance(block, ToolResultBlock) for block in content):
         raise DataError("a 'tool_result' block may not contain a 'tool_result' block")
@@ -206,25 +222,29 @@ def _standard_blocks(reader: LangChainReader, original: JsonObject) -> Iterator[
             signature = extras.get("signature")
             signed = {SIGNATURE: signature} if isinstance(signature, str) else {}
             yield TextBlock(text, reader.read_cache(cache_control), signed)
-        elif isinstance(kind, str) and kind in _FILES and source:
+        elif isinstance(kind, str) and kind in _BLOCK_TYPES and source:
             media_type = part.get("mime_type", "text/plain" if kind == "text-plain" else None)
             title = extras.get("filename") if extras.get("title") is None else extras["title"]
-            kept_keys = ("context", "citations") if _FILES[kind] == "document" else ()
+            # Only a document may have these keys.
+            document_keys = ("context", "citations") if _BLOCK_TYPES[kind] == "document" else ()
             yield media_block(
-                _FILES[kind],
+                _BLOCK_TYPES[kind],
                 media_type,
                 source,
                 title=title,
                 detail=extras.get("detail"),
                 cache=reader.read_cache(cache_control),
-                **{key: extras[key] for key in kept_keys if extras.get(key)},
+                **{key: extras[key] for key in document_keys if extras.get(key)},
             )
         else:
             yield from _unknown_blocks(reader, original)
 
 
 def _standard_parts(reader: LangChainReader, part: JsonObject) -> Sequence[JsonObject]:
-    """Return the standard content blocks for a part; LangChain converts most parts itself."""
+    """Return the standard content blocks for a part; LangChain converts most parts itself.
+
+    Raises :class:`DataError` for a part that LangChain cannot convert.
+    """
     if part.get("type") == "reasoning":
         return [part]
     if part.get("type") == "media":

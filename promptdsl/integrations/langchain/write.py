@@ -24,8 +24,8 @@ from promptdsl.integrations import Converted
 from promptdsl.integrations.langchain.details import (
     NATIVE,
     PROVIDERS,
-    ROLE,
-    SIGNATURES,
+    ROLE_KEY,
+    SIGNATURES_KEY,
     reasoning_parts,
     written_usage,
 )
@@ -61,14 +61,16 @@ def _langchain_messages(conversion: Conversion, message: Message) -> Iterator[lc
     blocks: list[Block] = []
     for block in message.content:
         if isinstance(block, ToolResultBlock) and role in ("tool", "user"):
-            speaker = message.name if role == "tool" else None
-            yield _tool_message(conversion, block, speaker)
+            # The name of a tool message is the name of the tool.
+            tool_name = message.name if role == "tool" else None
+            yield _tool_message(conversion, block, tool_name)
             continue
-        is_foreign_call = isinstance(block, ToolUseBlock) and role != "assistant"
-        if not is_foreign_call and not isinstance(block, ToolResultBlock):
-            blocks.append(block)
-        else:
+        # Only an answer may have calls, and no other message here may have results.
+        is_misplaced_call = isinstance(block, ToolUseBlock) and role != "assistant"
+        if is_misplaced_call or isinstance(block, ToolResultBlock):
             conversion.lose_block(block)
+        else:
+            blocks.append(block)
     if role == "assistant":
         yield from _ai_message(conversion, message, blocks)
         return
@@ -80,20 +82,21 @@ def _langchain_messages(conversion: Conversion, message: Message) -> Iterator[lc
     if role == "user":
         yield lc.HumanMessage(content, name=name, response_metadata=metadata)
         return
-    kwargs = {ROLE: "developer"} if is_developer(message) else {}
+    kwargs = {ROLE_KEY: "developer"} if is_developer(message) else {}
     yield lc.SystemMessage(content, name=name, response_metadata=metadata, additional_kwargs=kwargs)
 
 
 def _tool_message(
-    conversion: Conversion, block: ToolResultBlock, speaker: str | None
+    conversion: Conversion, block: ToolResultBlock, tool_name: str | None
 ) -> lc.ToolMessage:
+    """Return the message of a result; ``tool_name`` is used if the result has no name."""
     conversion.lose_hints(block)
     origin = _origin_of(block.content)
     content = _content_of(conversion, block.content, origin)
     return lc.ToolMessage(
         content,
         tool_call_id=conversion.clean_id(block.tool_use_id),
-        name=conversion.clean_optional(speaker if block.name is None else block.name),
+        name=conversion.clean_optional(tool_name if block.name is None else block.name),
         status="error" if block.is_error else "success",
         response_metadata=_metadata(origin),
     )
@@ -102,6 +105,7 @@ def _tool_message(
 def _ai_message(
     conversion: Conversion, message: Message, blocks: Sequence[Block]
 ) -> Iterator[lc.AIMessage]:
+    """Yield the message of an answer; nothing for an answer without content."""
     origin = _origin_of(blocks)
     uses = [block for block in blocks if isinstance(block, ToolUseBlock)]
     calls: list[lc.ToolCall] = []
@@ -113,6 +117,7 @@ def _ai_message(
         if not arguments.strip():
             arguments, why = "{}", "they are blank, so {} is sent"
             conversion.hint("mended_arguments", "arguments of a call", why, block=use)
+        # If the arguments are not a JSON object, the input is None.
         args = ToolUseBlock(id, name, arguments).input
         if args is not None:
             calls.append({"type": "tool_call", "name": name, "args": args, "id": id})
@@ -132,7 +137,7 @@ def _ai_message(
         if (signature := signature_of(use)) is not None
     }
     if signatures:
-        kwargs[SIGNATURES] = signatures
+        kwargs[SIGNATURES_KEY] = signatures
     texts = [
         block.text for block in other_blocks if isinstance(block, TextBlock) and _is_refusal(block)
     ]
@@ -218,6 +223,7 @@ def _content_of(conversion: Conversion, blocks: Sequence[Block], origin: str | N
 
 
 def _file_part(conversion: Conversion, block: MediaBlock) -> dict[str, JsonValue]:
+    """Return the part of an attachment."""
     conversion.lose_hints(block, "title", "detail")
     source = block.source
     key = source.kind if source.kind in ("base64", "file_id") else "url"

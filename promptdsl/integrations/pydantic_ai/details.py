@@ -1,4 +1,7 @@
-"""Pydantic AI's token counts, finish reasons and attachments, both ways."""
+"""Pydantic AI's token counts, finish reasons and attachments, both ways.
+
+In this order: token counts and finish reasons; names and keys of Pydantic AI; and attachments.
+"""
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
@@ -20,14 +23,14 @@ from promptdsl.integrations.shared import (
 
 # Token counts and finish reasons, both ways.
 
-_COUNTS = {
+_COUNT_NAMES = {
     **{"input": "input_tokens", "output": "output_tokens", "total": "total_tokens"},
     **{"cache_read": "cache_read_tokens", "cache_write": "cache_write_tokens"},
     "reasoning": "output_reasoning_tokens",
 }
 """Pydantic AI's name of a count, by promptdsl's name."""
 
-_REASONS: Mapping[str | None, ai.FinishReason] = {
+_FINISH_REASONS: Mapping[str | None, ai.FinishReason] = {
     **{"stop": "stop", "length": "length", "error": "error"},
     **{"tool_use": "tool_call", "filtered": "content_filter"},
 }
@@ -38,8 +41,12 @@ _RAW_REASONS = {"refusal": "refused", "refused": "refused", "pause_turn": "pause
 
 
 def written_usage(writer: Conversion, message: Message) -> RequestUsage:
-    """Return Pydantic AI's token counts; a total other than the sum of both becomes a hint."""
-    counts = writer.renamed_counts(message.token_usage or {}, _COUNTS)
+    """Return Pydantic AI's token counts.
+
+    A count that Pydantic AI does not have becomes a hint, and so does a total that is not its sum
+    of input and output.
+    """
+    counts = writer.renamed_counts(message.token_usage or {}, _COUNT_NAMES)
     usage, total = RequestUsage(), counts.pop("total_tokens", None)
     for name, count in counts.items():
         setattr(usage, name, count)
@@ -58,7 +65,7 @@ def read_usage(conversion: Conversion, usage: RequestUsage) -> Mapping[str, int]
     fields |= {
         key: count for key, count in vars(usage).items() if key.endswith("_tokens") and count
     }
-    names = {their_name: our_name for our_name, their_name in _COUNTS.items()}
+    names = {their_name: our_name for our_name, their_name in _COUNT_NAMES.items()}
     counts = conversion.renamed_counts(fields, names)
     return counts if any(counts.values()) else None
 
@@ -73,12 +80,12 @@ def written_reason(
     """
     reason = writer.clean_optional(message.finish_reason, "a finish reason")
     detail = writer.clean_optional(message.raw_finish_reason, "a finish reason")
-    exact_reason = reason if reason in _REASONS else None
+    exact_reason = reason if reason in _FINISH_REASONS else None
     if not reason or _RAW_REASONS.get(detail or "", exact_reason) != reason:
         if detail is not None:
             writer.hint("unsent_key", f"the finish reason {detail!r} of the provider")
         detail = None if exact_reason else reason
-    name = "content_filter" if reason == "refused" else _REASONS.get(reason)
+    name = "content_filter" if reason == "refused" else _FINISH_REASONS.get(reason)
     return name, None if detail is None else {"finish_reason": detail}
 
 
@@ -96,13 +103,13 @@ def read_reasons(response: ai.ModelResponse) -> tuple[str | None, str | None]:
     elif raw and (raw in _RAW_REASONS or response.finish_reason is None):
         reason = _RAW_REASONS.get(raw, raw)
     elif response.finish_reason:
-        reason = {their_name: our_name for our_name, their_name in _REASONS.items()}[
+        reason = {their_name: our_name for our_name, their_name in _FINISH_REASONS.items()}[
             response.finish_reason
         ]
     return reason, None if raw == reason else raw
 
 
-# Attachments, both ways: an address, bytes, or a file that a provider stores.
+# Names and keys of Pydantic AI.
 
 DEVELOPER = {"role": "developer"}
 """The metadata of a system prompt that is a developer message."""
@@ -125,19 +132,22 @@ ORIGINS = {
 ITEM_DETAILS = ("phase", "namespace")
 """The provider details of a text or a call that Pydantic AI sends back to OpenAI Responses."""
 
-REDACTED = ("redacted_thinking", "redacted_content")
+REDACTED_IDS = ("redacted_thinking", "redacted_content")
 """The ids that Pydantic AI gives to Claude's encrypted reasoning."""
+
+# Attachments, both ways: an address, bytes, or a file that a provider stores.
 
 FileUrl: TypeAlias = ai.ImageUrl | ai.AudioUrl | ai.DocumentUrl | ai.VideoUrl
 Media: TypeAlias = FileUrl | ai.BinaryContent | ai.UploadedFile
 
-_URLS: Mapping[str, type[FileUrl]] = {
+_URL_CLASSES: Mapping[str, type[FileUrl]] = {
     "image": ai.ImageUrl,
     "audio": ai.AudioUrl,
     "document": ai.DocumentUrl,
     "video": ai.VideoUrl,
 }
-_BUCKETS: Mapping[str, ai.UploadedFileProviderName] = {
+"""Pydantic AI's class for an address, by the type of the block."""
+_BUCKET_OWNERS: Mapping[str, ai.UploadedFileProviderName] = {
     "s3://": "bedrock",
     "gs://": "google-cloud",
 }
@@ -152,11 +162,12 @@ def written_media(conversion: Conversion, block: MediaBlock, provider: str | Non
     conversion.lose_hints(block, "detail", "cache")
     source = block.source
     value = conversion.clean(source.value, "a source")
+    # Pydantic AI has the detail of a picture only in the metadata for the provider.
     detail = conversion.clean_optional(block.detail, "a detail")
     metadata = None if detail is None else {"detail": detail}
     if source.kind == "url":
         media_type = conversion.clean_optional(source.media_type, "a media type")
-        return _URLS[block.type](value, media_type=media_type, vendor_metadata=metadata)
+        return _URL_CLASSES[block.type](value, media_type=media_type, vendor_metadata=metadata)
     if source.kind == "base64":
         media_type = conversion.clean(media_type_of(block), "a media type")
         try:
@@ -168,7 +179,7 @@ def written_media(conversion: Conversion, block: MediaBlock, provider: str | Non
         # Pydantic AI has a separate class for a picture.
         content = ai.BinaryContent(data, media_type=media_type, vendor_metadata=metadata)
         return ai.BinaryContent.narrow_type(content)
-    owner = _BUCKETS.get(value[:5].lower()) or PROVIDERS.get(provider or "")
+    owner = _BUCKET_OWNERS.get(value[:5].lower()) or PROVIDERS.get(provider or "")
     if owner is None:
         reason = "a file id belongs to a provider: render for the provider that stores the file"
         conversion.lose("content", f"{block.type} {value!r}", reason, block=block)
@@ -192,7 +203,7 @@ def read_media(conversion: Conversion, content: Media) -> Block:
             source = {"file_id": content.file_id} if "url" in source else source
         else:
             source = {"url": content.url}
-    kind = kind if kind in _URLS else media_kind(media_type)
+    kind = kind if kind in _URL_CLASSES else media_kind(media_type)
     metadata = dict(content.vendor_metadata or {})
     detail = metadata.pop("detail", None)
     if metadata:

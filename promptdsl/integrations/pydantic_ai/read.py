@@ -27,7 +27,7 @@ from promptdsl.integrations.pydantic_ai.details import (
     DEVELOPER,
     ITEM_DETAILS,
     ORIGINS,
-    REDACTED,
+    REDACTED_IDS,
     Media,
     read_media,
     read_reasons,
@@ -40,18 +40,18 @@ from promptdsl.integrations.shared import (
     SIGNATURE,
     CacheableBlock,
     Conversion,
-    Kind,
+    MessageKind,
     Role,
     instruction_role,
     joined_reasoning,
-    listed,
+    message_list,
 )
 
 
 def read(conversation: object, provider: ProviderName | None) -> Converted[tuple[Message, ...]]:
     """Return the messages of a history; see ``from_pydantic_ai``."""
     conversion, messages = Conversion("promptdsl"), list[Message]()
-    history = listed(conversation, "Pydantic AI's messages")
+    history = message_list(conversation, "Pydantic AI's messages")
     requests = [
         model_message for model_message in history if isinstance(model_message, ai.ModelRequest)
     ]
@@ -71,8 +71,9 @@ def read(conversation: object, provider: ProviderName | None) -> Converted[tuple
         raise conversion.located(error) from None
     if instructions:
         leading = sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
-        at = 0 if ModelFacts(provider).wire.provider_format == RESPONSES else leading
-        messages.insert(at, Message("system", instructions[-1], kind="recorded"))
+        is_first = ModelFacts(provider).wire.provider_format == RESPONSES
+        index = 0 if is_first else leading
+        messages.insert(index, Message("system", instructions[-1], kind="recorded"))
     return Converted(tuple(messages), conversion.checked(strict=False))
 
 
@@ -84,11 +85,11 @@ def _read_request(
     Consecutive instructions become one message, and so do consecutive results.
     """
     current = map(_current_part, request.parts)
-    for _, run in groupby(enumerate(current), key=_run_key):
+    for _, run in groupby(enumerate(current), key=_message_key):
         parts = [part for _, part in run]
         blocks = [block for part in parts for block in _request_blocks(conversion, part)]
         role: Role = "tool" if isinstance(parts[0], ai.ToolReturnPart) else "user"
-        kind: Kind = "recorded"
+        kind: MessageKind = "recorded"
         if isinstance(parts[0], ai.SystemPromptPart):
             is_developer = parts[0].metadata == DEVELOPER
             role, kind = instruction_role(messages, is_developer=is_developer)
@@ -106,7 +107,7 @@ def _current_part(part: ai.ModelRequestPart) -> ai.ModelRequestPart:
     return cast("ai.ModelRequestPart", current)
 
 
-def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
+def _message_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
     """Return a key that is equal for consecutive parts of one message."""
     index, part = numbered
     if isinstance(part, ai.SystemPromptPart):
@@ -115,6 +116,7 @@ def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
 
 
 def _request_blocks(conversion: Conversion, part: ai.ModelRequestPart) -> Sequence[Block]:
+    """Return the blocks of a part of a request; a part of an unknown kind is a loss."""
     match part:
         case ai.SystemPromptPart():
             return [TextBlock(part.content)]
@@ -181,11 +183,13 @@ def _prompt_blocks(conversion: Conversion, part: ai.UserPromptPart) -> Sequence[
 
 
 def _read_response(conversion: Conversion, response: ai.ModelResponse) -> Message:
+    """Return the message of a response."""
     blocks: list[Block] = []
+    # The signature that the part before has for this part, and the id of the last reasoning.
     signature_for_next: str | None = None
     reasoning_id: JsonValue = None
     for part, next_part in zip(response.parts, [*response.parts[1:], None], strict=False):
-        received, signature_for_next = signature_for_next, None
+        signature_from_last, signature_for_next = signature_for_next, None
         match part:
             case ai.ThinkingPart():
                 _lose_details(conversion, part, "raw_content", SIGNATURE)
@@ -199,7 +203,9 @@ def _read_response(conversion: Conversion, response: ai.ModelResponse) -> Messag
                 extra = _item_of(part, reasoning_id)
                 handled_keys = ITEM_DETAILS if extra else ()
                 _lose_details(conversion, part, SIGNATURE, *handled_keys)
-                signature = _signature_in(part) if received is None else received
+                signature = signature_from_last
+                if signature is None:
+                    signature = _signature_in(part)
                 if isinstance(signature, str):
                     extra[SIGNATURE] = signature
                 blocks.append(_reply_block(conversion, part, extra))
@@ -239,6 +245,7 @@ def _item_of(part: _ReplyPart, reasoning_id: JsonValue) -> dict[str, JsonValue]:
 
 
 def _reply_block(conversion: Conversion, part: _ReplyPart, extra: dict[str, JsonValue]) -> Block:
+    """Return the block of a text, a call or a file, with ``extra``."""
     match part:
         case ai.TextPart():
             if part.citations:
@@ -256,6 +263,7 @@ def _reply_block(conversion: Conversion, part: _ReplyPart, extra: dict[str, Json
 
 
 def _reasoning_block(part: ai.ThinkingPart) -> ReasoningBlock:
+    """Return the block of reasoning; what its signature means depends on the provider."""
     origin = ORIGINS.get(part.provider_name or "", part.provider_name)
     if origin == RESPONSES:
         # An item of OpenAI Responses has an id, and sometimes the text of the reasoning.
@@ -264,7 +272,8 @@ def _reasoning_block(part: ai.ThinkingPart) -> ReasoningBlock:
         if texts:
             extra["content"] = [{"type": "reasoning_text", "text": text} for text in texts]
         return ReasoningBlock(part.content, None, part.signature, origin, extra)
-    if part.id in REDACTED:
+    # For Claude's redacted reasoning, the signature is the encrypted reasoning.
+    if part.id in REDACTED_IDS:
         return ReasoningBlock(part.content, encrypted=part.signature, origin=origin)
     signature = _signature_in(part)
     if signature is None:
@@ -290,5 +299,6 @@ def _signs_next(part: ai.ThinkingPart, next_part: ai.ModelResponsePart | None) -
 def _lose_details(
     conversion: Conversion, part: ai.ThinkingPart | _ReplyPart, *handled_keys: str
 ) -> None:
+    """Record a hint if a part has details of the provider other than ``handled_keys``."""
     if set(part.provider_details or ()) - {*handled_keys}:
         conversion.hint("unsent_key", f"provider_details of a part of kind {part.part_kind!r}")

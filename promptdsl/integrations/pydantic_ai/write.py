@@ -26,7 +26,7 @@ from promptdsl.integrations.pydantic_ai.details import (
     DEVELOPER,
     ITEM_DETAILS,
     PROVIDERS,
-    REDACTED,
+    REDACTED_IDS,
     Media,
     written_media,
     written_reason,
@@ -47,8 +47,9 @@ from promptdsl.integrations.shared import (
     summaries,
 )
 
-_ENCRYPTED = "the encrypted reasoning is sent in its place"
-_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_ENCRYPTED_REASON = "the encrypted reasoning is sent in its place"
+"""Why a signature is not sent: Pydantic AI has one field for both."""
+_TIMESTAMP = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of all parts: so the same prompt always gives the same history."""
 
 _ReplyPart = TypeVar("_ReplyPart", ai.TextPart, ai.ToolCallPart)
@@ -103,7 +104,7 @@ def write(rendered: Rendered, *, strict: bool) -> Converted[tuple[ai.ModelMessag
             usage=written_usage(writer, message),
             finish_reason=finish_reason,
             provider_details=details,
-            timestamp=_TIME,
+            timestamp=_TIMESTAMP,
         )
         history.append(response)
     if request:
@@ -132,9 +133,9 @@ def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mo
             case []:
                 pass
             case [str() as text]:
-                yield ai.UserPromptPart(text, timestamp=_TIME)
+                yield ai.UserPromptPart(text, timestamp=_TIMESTAMP)
             case contents:
-                yield ai.UserPromptPart(contents, timestamp=_TIME)
+                yield ai.UserPromptPart(contents, timestamp=_TIMESTAMP)
     else:
         for block in blocks:
             if not isinstance(block, TextBlock):
@@ -143,7 +144,7 @@ def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mo
             writer.lose_hints(block)
             metadata = dict(DEVELOPER) if is_developer(message) else None
             if text := writer.clean(block.text, "a text"):
-                yield ai.SystemPromptPart(text, metadata=metadata, timestamp=_TIME)
+                yield ai.SystemPromptPart(text, metadata=metadata, timestamp=_TIMESTAMP)
     if message.name is not None and message.role != "tool":
         writer.hint("speaker_name", "name of a speaker")
 
@@ -172,11 +173,12 @@ def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
 
 
 def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolReturnPart:
+    """Return the part of a result."""
     recorded_item = mapping_of(block.extra.get(ITEM))
     # Use the recorded outcome, unless somebody changed the error flag.
-    recorded = block.error_type or recorded_item.get("outcome")
+    recorded_status = block.error_type or recorded_item.get("outcome")
     default: _Outcome = "failed" if block.is_error else "success"
-    outcome = _OUTCOMES.get((block.is_error, str(recorded)), default)
+    outcome = _OUTCOMES.get((block.is_error, str(recorded_status)), default)
     handled_fields: list[str] = []
     if outcome == "interrupted":
         handled_fields.append("error_type")
@@ -193,7 +195,7 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
         _result_content(writer, contents),
         id,
         outcome=outcome,
-        timestamp=_TIME,
+        timestamp=_TIMESTAMP,
     )
 
 
@@ -216,6 +218,7 @@ def _result_content(
 
 
 def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelResponsePart]:
+    """Yield the parts of an answer; note the names of its calls and the ids of its reasoning."""
     for index, block in enumerate(message.content):
         match block:
             case TextBlock():
@@ -248,8 +251,9 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
 def _with_origin(
     writer: PydanticAIWriter, block: TextBlock | ToolUseBlock, part: _ReplyPart
 ) -> _ReplyPart:
-    """Return a part with the data that its provider gets back; other data becomes a hint.
+    """Change a part: add the data that its provider gets back. Return the same part.
 
+    Other data becomes a hint.
     The id of an item is written only if its reasoning is written, too: the service refuses one
     without the other.
     """
@@ -269,10 +273,9 @@ def _with_origin(
     }
     details = {key: writer.clean(str(text), f"a {key}") for key, text in texts.items()}
     id = details.pop("id", None)
-    if (
-        recorded_item.get("reasoning") in (None, *writer.reasoning_ids)
-        and "custom" not in block.extra
-    ):
+    # Pydantic AI sends the call of a custom tool as that of a function, which takes no such id.
+    is_reasoning_written = recorded_item.get("reasoning") in (None, *writer.reasoning_ids)
+    if is_reasoning_written and "custom" not in block.extra:
         part.id = id
     part.provider_name = "openai" if part.id or details else None
     part.provider_details = details or None
@@ -304,14 +307,16 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
     text = writer.clean(block.text, "reasoning")
     signature = block.signature if block.encrypted is None else block.encrypted
     if block.signature not in (None, signature):
-        writer.hint("unsent_reasoning", "the signature of reasoning", _ENCRYPTED, block=block)
+        writer.hint(
+            "unsent_reasoning", "the signature of reasoning", _ENCRYPTED_REASON, block=block
+        )
     if block.origin == "gemini" and signature is not None:
         # From the field ``signature``, Pydantic AI would send it with the next part.
         details = {SIGNATURE: writer.clean(signature, "a signature")}
         yield ai.ThinkingPart(text, provider_name=PROVIDERS["gemini"], provider_details=details)
         return
     is_redacted = block.encrypted is not None and block.origin == "anthropic"
-    id = REDACTED[0] if is_redacted else None
+    id = REDACTED_IDS[0] if is_redacted else None
     provider = PROVIDERS.get(block.origin or "", block.origin)
     yield ai.ThinkingPart(
         text,
@@ -326,24 +331,28 @@ def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.
     if further_keys(block, "id", "content", "status"):
         writer.hint("unsent_key", "further keys of a block", block=block)
     if block.signature is not None:
-        writer.hint("unsent_reasoning", "the signature of reasoning", _ENCRYPTED, block=block)
+        writer.hint(
+            "unsent_reasoning", "the signature of reasoning", _ENCRYPTED_REASON, block=block
+        )
     id = block.extra.get("id")
     id = writer.clean(id, "an id") if isinstance(id, str) else None
     writer.reasoning_ids.add(id)
-    first, *rest = [writer.clean(text, "reasoning") for text in summaries(block) or [block.text]]
+    first_text, *further_texts = [
+        writer.clean(text, "reasoning") for text in summaries(block) or [block.text]
+    ]
     # The texts of the reasoning, which some models show.
     contents = list_of(block.extra.get("content"))
     texts = [mapping_of(part).get("text") for part in contents]
-    raw = [writer.clean(text, "reasoning") for text in texts if isinstance(text, str)]
-    if len(raw) < len(contents):
+    raw_texts = [writer.clean(text, "reasoning") for text in texts if isinstance(text, str)]
+    if len(raw_texts) < len(contents):
         writer.hint("unsent_key", "further keys of a block", block=block)
-    details = {"raw_content": raw} if raw else None
+    details = {"raw_content": raw_texts} if raw_texts else None
     yield ai.ThinkingPart(
-        first,
+        first_text,
         id=id,
         signature=writer.clean_optional(block.encrypted, "a signature"),
         provider_name="openai",
         provider_details=details,
     )
-    for text in rest:
+    for text in further_texts:
         yield ai.ThinkingPart(text, id=id, provider_name="openai")
