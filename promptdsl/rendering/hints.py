@@ -339,7 +339,7 @@ def tag_hints(spans: Iterable[Span]) -> Iterator[Loss]:
 
 _START = re.compile(r"<\w+ (?:at|'|\")")
 _END = ": not rendered>"
-LONGEST = 500
+SEARCHED_CHARACTERS = 500
 """How many characters before the end of an outline's first line are searched for its beginning."""
 
 
@@ -362,7 +362,7 @@ def _first_line(text: str) -> str | None:
     """Return the first line of an outline that a text contains."""
     end = text.find(_END)
     while end >= 0:
-        line = text[max(end - LONGEST, 0) : end].rpartition("\n")[2]
+        line = text[max(end - SEARCHED_CHARACTERS, 0) : end].rpartition("\n")[2]
         start = _START.search(line)
         if start and line[-1].isdigit():
             return line[start.start() :] + _END

@@ -24,9 +24,9 @@ from promptdsl.foundation.errors import OptionError
 
 # The names of snapshot files: valid on every system, and different for different tests.
 
-LONGEST = 110
+MAX_TEST_NAME = 110
 """The maximum number of characters that the name of a test has in a file name, with its hash."""
-LONGEST_NAME = 40
+MAX_NAME = 40
 """The maximum number of characters of a name from ``name=``."""
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
@@ -57,12 +57,12 @@ def stem_of(test: str, *, is_unique: bool = True) -> str:
     'test_model[openai-gpt-5]-ce18db3f'
     """
     reserved = _RESERVED.match(test)
-    if is_unique and not reserved and len(test) <= LONGEST and _PLAIN_TEST.fullmatch(test):
+    if is_unique and not reserved and len(test) <= MAX_TEST_NAME and _PLAIN_TEST.fullmatch(test):
         return test
     head, bracket, params = test.partition("[")
     inner = _ODD.sub("-", params[:-1]).strip("-")
     slug = _ODD.sub("-", head) + (f"[{inner}]" if bracket else "")
-    return _hashed_name("_" * bool(reserved) + slug, test, LONGEST)
+    return _hashed_name("_" * bool(reserved) + slug, test, MAX_TEST_NAME)
 
 
 def suffix_of(name: str | None, number: int) -> str:
@@ -73,9 +73,9 @@ def suffix_of(name: str | None, number: int) -> str:
     """
     if name is None:
         return f".{number}" if number > 1 else ""
-    if len(name) <= LONGEST_NAME and _PLAIN_NAME.fullmatch(name):
+    if len(name) <= MAX_NAME and _PLAIN_NAME.fullmatch(name):
         return f"[{name}]"
-    return f"[{_hashed_name(_ODD.sub('-', name), name, LONGEST_NAME)}]"
+    return f"[{_hashed_name(_ODD.sub('-', name), name, MAX_NAME)}]"
 
 
 def stems_in(file_stem: str) -> list[str]:

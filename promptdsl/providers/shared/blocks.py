@@ -52,7 +52,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _NO_FILE = re.compile(rf"[/\\]|{CONTROL.pattern}")
 """The characters that a file name cannot have: separators of paths, control characters."""
 
-_LONGEST_FILE = 255
+_MAX_FILE_NAME = 255
 """The greatest length of a file name on most systems."""
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -192,7 +192,7 @@ def file_name(title: str | None, media_type: str) -> str:
     """
     if not title or title.isspace():
         return f"document.{_SUFFIXES.get(media_type, 'pdf')}"
-    return _NO_FILE.sub("_", title)[:_LONGEST_FILE]
+    return _NO_FILE.sub("_", title)[:_MAX_FILE_NAME]
 
 
 def lose_title(request: Request, location: Location, title: str, name: str) -> None:

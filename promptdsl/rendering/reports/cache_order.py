@@ -35,7 +35,7 @@ from promptdsl.tokens.payloads import (
 
 Payload: TypeAlias = WireObject
 
-NEAR = 64
+MAX_TOKEN_CHARACTERS = 64
 """The maximum number of characters in a token at the end of a common text."""
 GAP = "\n\n"
 """The gap between two texts with a cache mark between them."""
@@ -352,5 +352,5 @@ def certain(before: str, after: str, length: int) -> int:
         for text in (before, after)
     ):
         return length
-    start = max(length - NEAR, 0)
+    start = max(length - MAX_TOKEN_CHARACTERS, 0)
     return last_cut(after, start, length - 1) or (length if start else 0)

@@ -232,12 +232,12 @@ def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
 # Writing a log: files of lines in a folder; each file has a long text once.
 
 HEADER = with_sum({"format": FORMAT, "version": "1.0"})
-LONG = 40
+MIN_SHARED_TEXT = 40
 """A text with at least this many characters of JSON is written once in a file."""
 SHARED = (("model", "settings", "tools", "output", "libraries"), ("outline",))
 """Groups of keys of a record. Many records share their values, so a file has each value once."""
 _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_LONG = re.compile(f'"[^"]{{{LONG},}}+')
+_SHARED_TEXT = re.compile(f'"[^"]{{{MIN_SHARED_TEXT},}}+')
 
 
 class HasRecord(Protocol):
@@ -463,7 +463,7 @@ class _LogFile(OpenFile):
         text = text.replace(f'"{MARK}', f'"{MARK}{MARK}')
         pieces: list[str] = []
         text_end = counted_end = quotes = 0
-        for match in _LONG.finditer(text):
+        for match in _SHARED_TEXT.finditer(text):
             start, end = match.start(), match.end() + 1
             quotes += text.count('"', counted_end, start)
             counted_end = start

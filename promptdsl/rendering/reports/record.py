@@ -33,7 +33,7 @@ from promptdsl.rendering.reports.dropped_parts import located_dropped
 from promptdsl.rendering.reports.html_view import html_view
 from promptdsl.rendering.reports.text_view import Paint, text_lines, unstyled
 from promptdsl.rendering.reports.token_parts import TokenPart
-from promptdsl.rendering.reports.token_view import MOST, TokenView, shown_parts
+from promptdsl.rendering.reports.token_view import MAX_ROWS, TokenView, shown_parts
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_text
 
@@ -217,7 +217,7 @@ def _relative(source: str, root: str) -> str:
 
 FORMAT = "1.1"
 """The version of the format of a record."""
-AROUND = 8
+LEVELS_ABOVE_DATA = 8
 """The number of levels in a record above the author's data."""
 
 
@@ -262,7 +262,7 @@ class PromptRecord:
         """
         fix = "pass what PromptRecord.to_dict() returned"
         try:
-            data_copy: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
+            data_copy: Any = plain(data, "record", json_leaf, levels=LEVELS + LEVELS_ABOVE_DATA)
             if not is_mapping(data_copy) or not isinstance(data_copy.get("format"), str):
                 if is_mapping(data_copy) and _IN_PAYLOADS & data_copy.keys():
                     fix = "it looks like a payload: read_payload(data) returns its messages"
@@ -423,7 +423,7 @@ class PromptRecord:
         *,
         depth: int | None = None,
         largest_first: bool = False,
-        most: int | None = MOST,
+        most: int | None = MAX_ROWS,
         width: int | None = None,
         strike: bool = False,
     ) -> str:

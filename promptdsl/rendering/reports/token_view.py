@@ -38,24 +38,24 @@ from promptdsl.tokens.payloads import OWN, REPLY, entry_tokens, has_media, label
 
 # Text, terminals and notebooks show the same rows: ``token_rows`` chooses them.
 
-MOST = 20
+MAX_ROWS = 20
 """The maximum number of rows of parts that are shown."""
-MOST_DROPPED = 6
+MAX_DROPPED_ROWS = 6
 """The maximum number of rows of dropped parts among them."""
-BAR = 10
+BAR_COLUMNS = 10
 """The width of the bar for a share of 100 %, in characters."""
 _GAP = "  "
 """The space between two columns of a row."""
-_SHARE = len("100.0%")
-_SHARE_AND_BAR = _SHARE + len(_GAP) + BAR
+_SHARE_COLUMNS = len("100.0%")
+_SHARE_AND_BAR_COLUMNS = _SHARE_COLUMNS + len(_GAP) + BAR_COLUMNS
 """The width of the share and the bar of a row; a dropped part has the word "dropped" there."""
-DEEPEST = 40
+MAX_INDENTED_LEVEL = 40
 """The deepest level that is indented more, so that the output does not grow quadratically."""
-WIDEST = 60
+MAX_NAME_COLUMNS = 60
 """The maximum width of the column of names, in columns of a terminal."""
-LEAST_SOURCE = 18
+MIN_SOURCE_COLUMNS = 18
 """The columns of a terminal that are reserved for the source of a row, if it needs so many."""
-LITTLE = 8
+MAX_FRAME_TOKENS = 8
 """So few tokens around a part are only its frame or title, not a text of their own."""
 ASSUMED = "size not known: the largest is assumed"
 
@@ -104,7 +104,7 @@ class TokenView:
         self,
         parts: Sequence[TokenPart] | None = None,
         *,
-        most: int | None = MOST,
+        most: int | None = MAX_ROWS,
         width: int | None = None,
         strike: bool = False,
     ) -> str:
@@ -129,7 +129,7 @@ class TokenView:
 
 
 def token_rows(
-    parts: Sequence[TokenPart], limit: int | None = MOST
+    parts: Sequence[TokenPart], limit: int | None = MAX_ROWS
 ) -> tuple[list[TokenRow], list[str]]:
     """Return the rows of the largest parts in document order, and lines about all other parts.
 
@@ -238,7 +238,9 @@ def _only_children(parents: Sequence[int], is_kept: Sequence[bool]) -> dict[int,
 
 def _is_nearly_all(part: TokenPart, outer: TokenPart) -> bool:
     """Return whether ``outer`` has no or little text besides the part in it."""
-    return outer.dropped is None and outer.tokens - part.tokens <= max(LITTLE, outer.tokens / 10)
+    return outer.dropped is None and outer.tokens - part.tokens <= max(
+        MAX_FRAME_TOKENS, outer.tokens / 10
+    )
 
 
 def _chosen(groups: Sequence[_Group], limit: int | None) -> set[int]:
@@ -250,7 +252,7 @@ def _chosen(groups: Sequence[_Group], limit: int | None) -> set[int]:
     if limit is None or len(groups) <= limit:
         return {*range(len(groups))}
     dropped = [index for index, group in enumerate(groups) if group.is_dropped]
-    dropped_limit = min(MOST_DROPPED, limit)
+    dropped_limit = min(MAX_DROPPED_ROWS, limit)
     chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:dropped_limit]}
     sizes: dict[int, int] = {}
     for index, group in enumerate(groups):
@@ -298,12 +300,12 @@ def _row_lines(
     rows: Sequence[TokenRow], total: int, width: int | None, *, strike: bool
 ) -> Iterator[str]:
     """Yield rows as lines of text: the tokens, the share, a bar, the name, the source, the note."""
-    names = ["  " * min(row.depth, DEEPEST) + row.name for row in rows]
+    names = ["  " * min(row.depth, MAX_INDENTED_LEVEL) + row.name for row in rows]
     number_width = max(len(f"{row.tokens:,}") for row in rows)
-    name_start = number_width + len(_GAP) + _SHARE_AND_BAR + len(_GAP)
-    name_width = min(max(map(columns, names)), WIDEST)
+    name_start = number_width + len(_GAP) + _SHARE_AND_BAR_COLUMNS + len(_GAP)
+    name_width = min(max(map(columns, names)), MAX_NAME_COLUMNS)
     if width is not None:
-        source_width = min(file_columns(row.source for row in rows), LEAST_SOURCE)
+        source_width = min(file_columns(row.source for row in rows), MIN_SOURCE_COLUMNS)
         name_width = min(name_width, max(width - name_start - len(_GAP) - source_width, 12))
         # If nothing follows the name, it may be as wide as the rest of the line.
         widths = [name_width if row.source or row.note else width - name_start for row in rows]
@@ -313,12 +315,12 @@ def _row_lines(
     for row, name in zip(rows, names, strict=True):
         padded = name + " " * (name_width - columns(name))
         if row.is_dropped:
-            share_and_bar = f"{'dropped':<{_SHARE_AND_BAR}}"
+            share_and_bar = f"{'dropped':<{_SHARE_AND_BAR_COLUMNS}}"
             if strike:
                 padded = padded.replace(name.strip(), f"\x1b[9m{name.strip()}\x1b[29m")
         else:
             share = row.tokens / total if total else 0
-            share_and_bar = f"{share:>{_SHARE}.1%}{_GAP}{eighths(share, BAR)}"
+            share_and_bar = f"{share:>{_SHARE_COLUMNS}.1%}{_GAP}{eighths(share, BAR_COLUMNS)}"
         begin = _GAP.join((f"{row.tokens:>{number_width},}", share_and_bar, padded))
         if width is None:
             yield _line(begin, row.source, row.note)

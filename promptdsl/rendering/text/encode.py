@@ -42,7 +42,7 @@ from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
 
 # The neighbours of a value: the author's text on its line, with which it could form a tag.
 
-FARTHEST = 50
+MAX_NEIGHBOURS = 50
 """The maximum number of texts and values that are read on each side of a value.
 
 There is a limit because many values may share one line.
@@ -85,7 +85,7 @@ class PartLines:
     def _before(self, index: int) -> tuple[str, str | None, bool]:
         """Return ``before``, ``nearest`` and ``is_first`` of the neighbours."""
         line, nearest = "", None
-        for text in reversed(self.texts[max(index - FARTHEST, 0) : index]):
+        for text in reversed(self.texts[max(index - MAX_NEIGHBOURS, 0) : index]):
             if text is None:
                 nearest = line if nearest is None else nearest
                 continue
@@ -93,13 +93,14 @@ class PartLines:
             line = text[start:] + line
             if start:
                 return line, nearest, False
-        # If more than FARTHEST texts are before the value, its line may begin at an unread one.
-        return (self.opening if index <= FARTHEST else "") + line, nearest, not line
+        # If more than MAX_NEIGHBOURS texts are before the value, its line may begin at an unread
+        # one.
+        return (self.opening if index <= MAX_NEIGHBOURS else "") + line, nearest, not line
 
     def _after(self, index: int) -> tuple[str, str | None]:
         """Return ``after`` and ``until`` of the neighbours."""
         line, until = "", None
-        for text in self.texts[index + 1 : index + 1 + FARTHEST]:
+        for text in self.texts[index + 1 : index + 1 + MAX_NEIGHBOURS]:
             if text is None:
                 until = line if until is None else until
                 continue

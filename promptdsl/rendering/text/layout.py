@@ -188,7 +188,7 @@ def unpacked(packed_layout: Packed, tree: Node) -> Layout:
 # While ``lower`` writes, it notes the pieces in the flat lists of a :class:`Layout`. When a report
 # needs them, these classes make objects of the lists.
 
-LONGEST = 1_000
+MAX_ADDRESS = 1_000
 """The maximum length of an address, in characters; a section in a longer one has ``.../id``.
 
 Without a limit, the addresses of nested sections would grow with the square of the depth.
@@ -446,7 +446,7 @@ def written_node(
     elif getattr(turn.node, "role", "") == "system":
         path = ""
     if isinstance(node, SectionNode):
-        path = path if len(path) <= LONGEST else "..."
+        path = path if len(path) <= MAX_ADDRESS else "..."
         path = f"{path}/{node.options.id}" if path else str(node.options.id)
     library = _library_in(node, library)
     return WrittenNode(node, path, parent, page, start, top, library, max(start, end))

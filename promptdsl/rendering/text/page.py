@@ -135,7 +135,7 @@ def _rows(content: TextChildren) -> Iterator[list[TextChildren]]:
 # ``Page`` has the text so far. ``OpenNode`` is a container that is being written. ``TextState`` has
 # both for one turn.
 
-WIDEST = 80
+MAX_INDENTATION = 80
 """The most characters of indentation: without a limit, a text grows with the square of depth."""
 
 
@@ -159,7 +159,7 @@ def margin(prefix: str, between: str) -> Margin:
 def deeper(outer: Margin, prefix: str, between: str) -> Margin:
     """Return the margin inside a container."""
     joined_prefix = outer.prefix + prefix
-    return margin(joined_prefix if len(joined_prefix) <= WIDEST else outer.prefix, between)
+    return margin(joined_prefix if len(joined_prefix) <= MAX_INDENTATION else outer.prefix, between)
 
 
 NO_INDENT = margin("", BETWEEN)
