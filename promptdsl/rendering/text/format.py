@@ -40,6 +40,7 @@ NO_FRAME = TextFrame()
 
 
 MAX_HEADING_LEVEL = 6
+"""Markdown has headings of six levels."""
 _SIGNS = tuple("#" * level + " " for level in range(MAX_HEADING_LEVEL + 1))
 _LIST = TextFrame(between="\n")
 _BOXES = ("[ ]", "[x]")
