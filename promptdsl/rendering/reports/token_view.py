@@ -58,6 +58,7 @@ MIN_SOURCE_COLUMNS = 18
 MAX_FRAME_TOKENS = 8
 """So few tokens around a part are only its frame or title, not a text of their own."""
 ASSUMED = "size not known: the largest is assumed"
+"""The note on a part with a picture whose size is not known."""
 
 
 class TokenRow(NamedTuple):
@@ -180,7 +181,7 @@ class _Group:
     def row(self, depth: int) -> TokenRow:
         """Return the row of the parts."""
         names, innermost = self.names, self.parts[-1]
-        if len(names) > 3:
+        if len(names) > 3:  # the outermost and the innermost part say the most
             names = [names[0], "…", names[-1]]
         if any(part.assumed for part in self.parts):
             note = f"({ASSUMED})"
@@ -254,7 +255,7 @@ def _chosen(groups: Sequence[_Group], limit: int | None) -> set[int]:
     dropped = [index for index, group in enumerate(groups) if group.is_dropped]
     dropped_limit = min(MAX_DROPPED_ROWS, limit)
     chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:dropped_limit]}
-    sizes: dict[int, int] = {}
+    sizes: dict[int, int] = {}  # in tokens, by the index of a group
     for index, group in enumerate(groups):
         if not group.is_dropped:
             # No group counts as larger than the group around it: so that one is chosen first.
@@ -291,6 +292,7 @@ def _cached(part: TokenPart) -> str:
 def _cut_name(name: str, width: int) -> str:
     """Return a name of at most ``width`` columns; its cache mark is kept."""
     start, bracket, cache_mark = name.rpartition(" [")
+    # At least one character of the name, ``…`` and the bracket must fit before the cache mark.
     if columns(name) <= width or not cache_mark.startswith("cached") or len(cache_mark) + 4 > width:
         return cut_to(name, width)
     return cut_to(start, width - len(bracket + cache_mark)) + bracket + cache_mark
@@ -306,6 +308,7 @@ def _row_lines(
     name_width = min(max(map(columns, names)), MAX_NAME_COLUMNS)
     if width is not None:
         source_width = min(file_columns(row.source for row in rows), MIN_SOURCE_COLUMNS)
+        # On a narrow terminal a name still has 12 columns, so that it can be recognised.
         name_width = min(name_width, max(width - name_start - len(_GAP) - source_width, 12))
         # If nothing follows the name, it may be as wide as the rest of the line.
         widths = [name_width if row.source or row.note else width - name_start for row in rows]
@@ -378,11 +381,11 @@ def shown_parts(
         while index_stack:
             index = index_stack.pop()
             ordered.append(index)
-            # ``pop`` takes the last index of the stack first.
-            keys = sorted(
+            # ``pop`` takes the last index first: so dropped and small parts are first in the stack.
+            sort_keys = sorted(
                 ("dropped" not in parts[n], parts[n]["tokens"], -n) for n in children.get(index, ())
             )
-            index_stack += [-key[2] for key in keys]
+            index_stack += [-negative_index for _, _, negative_index in sort_keys]
         parts = [parts[index] for index in ordered[1:]]
     return [part for part in parts if depth is None or part["depth"] < depth]
 
