@@ -124,6 +124,7 @@ class ContentDraft:
 
 
 MAX_ID = 64
+"""The greatest number of characters in the id of a call."""
 RECORDED_KEYS: Mapping[str, tuple[str, ...]] = {
     "message": ("id", "status", "phase"),
     "function_call": ("id", "status", "caller", "namespace", "async"),
