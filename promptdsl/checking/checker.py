@@ -55,8 +55,8 @@ class Ignores:
                 head_lines = range(node.lineno, (node.end_lineno or 0) + 1)
             else:
                 continue
-            # A comment in the head of a ``with`` block covers all lines of the block. A comment in a
-            # statement covers all lines of the statement.
+            # A comment in the head of a ``with`` block covers all lines of the block. A comment in
+            # a statement covers all lines of the statement.
             at_head = {
                 comment
                 for line in head_lines

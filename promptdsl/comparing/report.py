@@ -100,6 +100,7 @@ def own_sentence(index: int, report: ComparedPrompts) -> str:
 
 def lines_in(changes: Sequence[Change], prompt: PromptComparison) -> list[str]:
     """Return the lines of changes of a prompt; the list is empty if the prompt has no diff."""
+    # The first line is empty.
     return [*change_lines(changes, prompt.diff.after)][1:] if prompt.diff else []
 
 
@@ -124,6 +125,7 @@ def _own_lines(index: int, prompt: PromptComparison, report: ComparedPrompts) ->
     if prompt.status == "same":
         return
     own_changes = report.alone(index)
+    # All its changes are shared, and shown above.
     if (
         diff
         and not own_changes
@@ -152,6 +154,7 @@ MAX_TABLE_LENGTH = MAX_LENGTH - 5_000
 """The maximum length of the heading and the table together, in characters."""
 MAX_DETAIL_LINES = 200
 """The maximum number of lines of a detail."""
+# The characters that may act as Markdown or HTML, mention a person or link to an issue.
 _MEANS_SOMETHING = re.compile(
     r"[\\`*{}\[\]<&|~!#@$^\n]|:(?=\S)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE
 )
@@ -166,6 +169,7 @@ def report_markdown(report: ComparedPrompts) -> str:
     text = f"### {escaped(report.sentence)}\n"
     text += f"\n{escaped(report.costs)}\n" if report.costs else ""
     table, omitted_rows = _table(report, MAX_TABLE_LENGTH - len(text))
+    # The 500 characters are for the note on what is left out.
     free_characters, omitted_details, details = MAX_LENGTH - len(text) - len(table) - 500, 0, ""
     for detail in _details(report):
         if len(details) + len(detail) <= free_characters:
@@ -258,6 +262,7 @@ def _code(name: str) -> str:
 
 
 def _entities(text: str) -> str:
+    """Return a text with an entity of HTML for each character that may mean something."""
     return _MEANS_SOMETHING.sub(lambda match: f"&#{ord(match[0])};", text)
 
 

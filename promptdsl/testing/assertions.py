@@ -30,6 +30,7 @@ from promptdsl.foundation.unicode import on_one_line, visible
 MAX_LISTED = 5
 """The maximum number of sections, or of dropped parts, that a failure lists."""
 KINDS = ("content", "role", "hint")
+"""The kinds of losses."""
 
 
 @public_api

@@ -32,6 +32,7 @@ from promptdsl.rendering.spans import Span
 BUDGET_BAR = 40
 """The width of the bar of a budget, in characters."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+"""The character that is filled by 0 to 7 eighths."""
 
 
 @attrs.frozen

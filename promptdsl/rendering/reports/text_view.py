@@ -25,7 +25,9 @@ from promptdsl.rendering.spans import Span
 # dash that looks like it, it gets a backslash. So no text looks like the heading of a message.
 
 WIDTH = 72
+"""The width of the line of dashes above a card, in characters."""
 _LIKE_A_RULE = re.compile(r"^(?=[^\S\n]*\\*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
+"""The beginning of a line of the prompt that looks like a line of the view."""
 Paint: TypeAlias = Callable[[str, str], str]
 """A function that returns a text of one line in the style of its kind.
 
@@ -129,23 +131,28 @@ def text_lines(message: MessageView, *, width: int | None, paint: Paint) -> list
     """
     blocks = (inner for block in message.blocks for inner in block.inner or (block,))
     rows = [row for inner in blocks if inner.spans for row in _rows_of_block(inner)]
-    kinds = max((len(row.kinds) for row in rows), default=0)
-    sources = max((columns(row.source) for row in rows), default=0)
+    kinds_width = max((len(row.kinds) for row in rows), default=0)
+    source_width = max((columns(row.source) for row in rows), default=0)
+    # Without a width nothing is broken: a line has at most ``MAX_LINE`` characters, of two columns.
     free_columns = 2 * MAX_LINE
     if width is not None:
+        # The blanks in the margin and its ``│`` have 7 columns.
         file_width = file_columns(row.source for row in rows)
-        sources = min(sources, file_width, max(width - kinds - MIN_TEXT_COLUMNS - 7, 0))
-        free_columns = max(width - kinds - sources - 7, MIN_TEXT_COLUMNS)
+        max_source_width = max(width - kinds_width - MIN_TEXT_COLUMNS - 7, 0)
+        source_width = min(source_width, file_width, max_source_width)
+        free_columns = max(width - kinds_width - source_width - 7, MIN_TEXT_COLUMNS)
     lines: list[str] = []
-    kind, source = "", ""
+    kinds, source = "", ""  # of the row before
     for row in rows:
-        words = [row.kinds if row.kinds != kind else "", row.source if row.source != source else ""]
-        kind, source = row.kinds, row.source
+        words = [
+            row.kinds if row.kinds != kinds else "",
+            row.source if row.source != source else "",
+        ]
+        kinds, source = row.kinds, row.source
         for runs in _broken(row.runs, free_columns):
-            source_text = fitted_source(words[1], sources)
-            margin = (
-                f"  {words[0]:<{kinds}}  {source_text}{' ' * (sources - columns(source_text))} │ "
-            )
+            source_text = fitted_source(words[1], source_width)
+            padding = " " * (source_width - columns(source_text))
+            margin = f"  {words[0]:<{kinds_width}}  {source_text}{padding} │ "
             lines.append((paint("label", margin) + _painted(runs, paint)).rstrip())
             words = ["", ""]
     return lines
