@@ -142,6 +142,7 @@ def _reasoning_param(request: Turns, location: Location, block: ReasoningBlock) 
 
 
 _NOT_SIGNED = "not signed by this provider"
+"""Why reasoning is not sent, unless the content before it changed."""
 
 
 def _media_param(
