@@ -111,7 +111,7 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
     shared: dict[frozenset[str], frozenset[str]] = {}
     noted: dict[int, AuthorTags] = {}
     for turn, tags in turns:
-        # A node may be in the tree twice: then it has the tags of tags_of_all turns.
+        # A node may be in the tree twice: then it has the tags of both turns.
         tags_of_all = tags_by_id[id(tags)].and_of(noted.get(id(turn), AuthorTags()))
         if tags_of_all.names not in shared:
             shared[tags_of_all.names] = everywhere | tags_of_all.names
