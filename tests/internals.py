@@ -35,7 +35,7 @@ from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.changes import NamedEntry, changes, named_entries
 from promptdsl.comparing.compared_prompts import BASE_LINE, applied, difference
 from promptdsl.comparing.snapshot_file import (
-    NAMES,
+    CHARACTER_NAMES,
     FileEntry,
     FilePart,
     PromptFile,
@@ -256,8 +256,8 @@ from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.layout import Layout, LayoutReader, WrittenPage
 from promptdsl.rendering.text.lower import Lowering, lower
 from promptdsl.rendering.text.page import (
+    MAX_INDENTATION,
     NO_INDENT,
-    WIDEST,
     Margin,
     Page,
     deeper,
@@ -362,6 +362,7 @@ __all__ = [
     "BROKEN",
     "CACHE",
     "CACHES",
+    "CHARACTER_NAMES",
     "CLASSES",
     "CLAUDE_TOOLS",
     "CLI_PROVIDERS",
@@ -387,9 +388,9 @@ __all__ = [
     "MAXIMUM_AT_ONCE",
     "MAXIMUM_REFERENCES",
     "MAX_BYTES",
+    "MAX_INDENTATION",
     "MOST_FINDINGS",
     "NAMED",
-    "NAMES",
     "NO_DELIMITER",
     "NO_DETAILS",
     "NO_INDENT",
@@ -406,7 +407,6 @@ __all__ = [
     "TARGETS",
     "TESTS",
     "TOOL",
-    "WIDEST",
     "WORD",
     "XML",
     "Abilities",

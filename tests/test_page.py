@@ -4,8 +4,8 @@ import pytest
 
 from promptdsl import Block, ImageBlock, List, MediaSource, Quote, System, Text, TextBlock, User
 from tests.internals import (
+    MAX_INDENTATION,
     NO_INDENT,
-    WIDEST,
     Layout,
     LayoutReader,
     Margin,
@@ -197,9 +197,9 @@ def test_what_carries_no_mark() -> None:
 def test_the_widest_margin() -> None:
     """Deeper than the widest margin nothing is indented any more."""
     inside = NO_INDENT
-    for _ in range(WIDEST):
+    for _ in range(MAX_INDENTATION):
         inside = deeper(inside, "   ", "\n")
-    assert WIDEST - WIDEST % 3 == len(inside.prefix)
+    assert MAX_INDENTATION - MAX_INDENTATION % 3 == len(inside.prefix)
     assert inside == deeper(inside, "   ", "\n")
     assert len(inside.prefix) + 2 == len(deeper(inside, "  ", "\n").prefix)
 
@@ -211,7 +211,7 @@ def test_a_part_deeper_than_the_widest_margin(wrap: type[List | Quote], mark: st
     for _ in range(100):
         part = wrap(part)  # type: ignore[assignment]
     first, second = only_text(System(part)).split("\n")
-    assert (mark * 100 + "a", WIDEST + 1, "b") == (first, len(second), second[-1])
+    assert (mark * 100 + "a", MAX_INDENTATION + 1, "b") == (first, len(second), second[-1])
 
 
 PICTURE = ImageBlock(MediaSource("url", "https://example.com/a.png"))

@@ -27,7 +27,8 @@ from promptdsl.foundation.frozen import is_list, is_mapping
 # Comments that ignore findings: ``ignore[PD101]`` after ``promptdsl:``; in a template in {# ... #}.
 
 _COMMENT = re.compile(r"promptdsl: ?ignore\b(?:\[([^\]]*)\])?")
-_TEMPLATE = re.compile(r"\{#-?\s*promptdsl: ?ignore\b(?:\[([^\]]*)\])?\s*-?#\}")
+_TEMPLATE_COMMENT = re.compile(r"\{#-?\s*promptdsl: ?ignore\b(?:\[([^\]]*)\])?\s*-?#\}")
+"""A comment of a template that ignores findings; group 1 has the ids, as in ``_COMMENT``."""
 Comment = tuple[int, str]
 """The line of a comment, and one of the ids of rules in it; ``""`` if it names no rule."""
 
@@ -42,7 +43,7 @@ class Ignores:
         if "promptdsl:" not in text:
             return
         for line_number, words in _comments(text) if file else enumerate(text.split("\n"), 1):
-            for match in (_COMMENT if file else _TEMPLATE).finditer(words):
+            for match in (_COMMENT if file else _TEMPLATE_COMMENT).finditer(words):
                 ids = (match[1] or "").split(",")
                 self._covering[line_number] |= {(line_number, id.strip()) for id in ids}
         self._all_comments += sorted(set[Comment]().union(*self._covering.values()))
@@ -54,6 +55,8 @@ class Ignores:
                 head_lines = range(node.lineno, (node.end_lineno or 0) + 1)
             else:
                 continue
+            # A comment in the head of a ``with`` block covers all lines of the block. A comment in
+            # a statement covers all lines of the statement.
             at_head = {
                 comment
                 for line in head_lines
@@ -113,6 +116,7 @@ class CheckSettings:
 
     def selects(self, rule: str) -> bool:
         """Return whether the rule with this id runs."""
+        # No id begins with ``-``.
         return rule.startswith(self.select) and not rule.startswith(self.ignore or ("-",))
 
     def changed(self, *, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> Self:
@@ -150,6 +154,7 @@ class CheckSettings:
                 problem = f"{path}: {key} in [tool.promptdsl.check] is not a list of strings"
                 raise ConfigError(problem, fix=f'write {key} = ["..."]')
         settings = cls(**{key: tuple(setting) for key, setting in table.items()})
+        # A target in the file is relative to the folder of the file.
         root = os.path.relpath(path.parent, folder) if settings.targets and path else "."
         targets = (
             os.path.normpath(os.path.join(root, target)) if ".py:" in target else target
@@ -164,7 +169,9 @@ class CheckSettings:
 # findings, and ``report`` returns the findings.
 
 ENDINGS = (".j2", ".jinja", ".jinja2")
+"""The ends of the names of templates."""
 _SKIPPED = ("__pycache__", "node_modules", "site-packages", "venv")
+"""The names of folders that are left out, because others wrote the files in them."""
 _OFTEN_TWICE = (BROKEN, "PD104")
 """The rules that may report one mistake twice: in the code, and in the prompt of this code."""
 _COMPLETE_ID = "write a complete id, such as ignore[PD101]"
@@ -308,6 +315,7 @@ class Checker:
         }
         lost = [finding for finding in self._findings if finding.rule == LOST]
         losing = {location for finding in lost for location in self._lines_emptied_by(finding)}
+        # A lost text may be the reason why a block is empty: then both are one mistake.
         lines_of = {"empty_block": lines | losing}
         for finding, hint in self._findings.items():
             is_of_prompt = not finding.column and finding.rule in _OFTEN_TWICE
@@ -333,7 +341,10 @@ class Checker:
         *,
         inputs: str | None = None,
     ) -> None:
-        """Add the problems that a rule yields, except those that a comment ignores."""
+        """Add the problems that a rule yields, except those that a comment ignores.
+
+        A file whose code is nested too deep for the rule is noted as unread.
+        """
         try:
             for location, message, fix in problems:
                 file, line, column = path, 0, 0
@@ -353,7 +364,7 @@ class Checker:
     def _read(self, path: str) -> _ReadFile:
         """Return a file with its ignore comments; an empty file if it cannot be read.
 
-        Each file is read only once.
+        Each file is read only once. A file of :meth:`paths` that cannot be read is noted as unread.
         """
         path = shown_path(path)
         if path in self._texts:

@@ -22,13 +22,17 @@ _TEXT_METHODS = {
     *("lower", "lstrip", "removeprefix", "removesuffix", "replace", "rjust", "rstrip", "strip"),
     *("swapcase", "title", "translate", "upper", "zfill"),
 }
+"""The methods that return text."""
 PURE_FUNCTIONS = {"promptdsl.dedent", "textwrap.dedent", "textwrap.indent", "inspect.cleandoc"}
 """The functions that only return a text, made of their argument."""
 WRAPPERS = {"staticmethod", "classmethod", "cache", "lru_cache", "override", "final"}
 """The decorators that do not change what a function returns."""
 _GETTERS = {"property", "cached_property"}
+"""The decorators that make a function a property."""
 _LISTS = {"list", "tuple", "set", "frozenset", "Sequence", "Iterable", "Collection", "Iterator"}
+"""The names of collections in an annotation."""
 _STRING = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
+"""The f-string and, from Python 3.14 on, the t-string."""
 
 
 class Texts:
@@ -79,9 +83,9 @@ class Texts:
     def _is_named_text(self, name: str, scope: Scope) -> bool:
         """Return whether a name is always bound to text; a name that is bound to itself is not."""
         bindings, location = self._names.resolve(name, scope)
-        key = location[:1], name
+        key = location[:1], name  # the scope in which the name is bound
         if key not in self._text_names:
-            self._text_names[key] = False
+            self._text_names[key] = False  # for a name that is bound to itself
             first = [binding for binding in bindings if binding.kind != "added"]
             self._text_names[key] = bool(first) and all(
                 self._binds_text(binding, location) for binding in first
@@ -184,6 +188,7 @@ _ACTS = (
     *(ast.Global, ast.Nonlocal, ast.Raise, ast.Assert, ast.With, ast.AsyncWith, ast.AsyncFor),
     *(ast.Yield, ast.YieldFrom),
 )
+"""The statements and expressions that have an effect, or give control to other code."""
 _NEW = (
     *(ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp),
     *(ast.Constant, ast.JoinedStr),

@@ -68,7 +68,7 @@ Location: TypeAlias = "ast.expr | ast.stmt | Source | None"
 """The location of a problem: code, a source line, or ``None`` if it is not known."""
 Problems: TypeAlias = Iterator[tuple[Location, str, str]]
 """What a rule yields: for each problem the location, what is wrong, and what to do."""
-NAMED = 3
+MAX_NAMES = 3
 """The maximum number of names of inputs in the text of a finding."""
 
 
@@ -101,9 +101,9 @@ class Finding:
         """The problem, the first three names of inputs, and what to do."""
         if not self.inputs:
             return f"{self.message}; {self.fix}"
-        names = ", ".join(self.inputs[:NAMED])
-        if len(self.inputs) > NAMED:
-            names = f"{names} and {len(self.inputs) - NAMED} more"
+        names = ", ".join(self.inputs[:MAX_NAMES])
+        if len(self.inputs) > MAX_NAMES:
+            names = f"{names} and {len(self.inputs) - MAX_NAMES} more"
         return f"{self.message} (inputs: {names}); {self.fix}"
 
 

@@ -23,6 +23,7 @@ TURNS = (
 )
 """The components that decide the role of the text in them."""
 _LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.cmpop)
+"""The classes of nodes that contain no call and bind no name."""
 
 
 class AuthorCall(NamedTuple):
@@ -141,7 +142,9 @@ def parsed(text: str) -> PythonFile | None:
 # Which texts of a file are constant, and which depend on a variable.
 
 _CONTAINERS = {"list", "dict", "tuple", "Sequence", "Iterable", "Mapping", "Optional", "Union"}
+"""The names in an annotation that say nothing about the values in a container or a union."""
 _TEXTS = {"str", "Any", "object"}
+"""The names in an annotation of a parameter that may be any text."""
 _TEXT_OF = {"str", "repr", "dedent", "indent", "sorted", "trusted"}
 """The functions that return the text of their argument."""
 _BUILDING = {"format", "format_map", "join", "replace"}
@@ -150,6 +153,7 @@ _METHODS = _BUILDING | {
     *("capitalize", "casefold", "center", "ljust", "lower", "lstrip", "removeprefix"),
     *("removesuffix", "rjust", "rstrip", "split", "strip", "title", "upper"),
 }
+"""The methods of a text whose result has the text in it."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _PIECES = ("values", "left", "right", "body", "orelse", "elts", "elt")
 _MADE = (
@@ -160,6 +164,7 @@ _MADE = (
 NUMBERS = re.compile(r"%[^%a-z]*[bdefgiouxc]|\{[^{}]*:[^{}]*[,bdefgnx%]\}", re.IGNORECASE)
 """A field of a format string that only takes numbers."""
 _UNKNOWN = ast.Constant("")
+"""The value of a name that is assigned in another way, or compared: it counts as constant."""
 Scope = tuple[ast.AST, ...]
 
 
@@ -191,6 +196,7 @@ class Constants:
                     )
                 return ast.unparse(node) if is_input else ""
             case ast.FormattedValue(value=operand, format_spec=spec):
+                # The text of the specification is an f-string: leave out its ``f`` and its quotes.
                 is_number = spec and NUMBERS.search(f"{{:{ast.unparse(spec)[2:-1]}}}")
                 pieces = [] if is_number else [operand]
             case ast.Call(func=ast.Name(id="input")):
@@ -232,12 +238,13 @@ class Constants:
                 # The calls of private and nested functions in this file may pass constants.
                 function_name = getattr(function, "name", "")
                 is_private = function_name.startswith("_") and function_name != "__init__"
-                is_nested = len(scope) > depth + 2
+                is_nested = len(scope) > depth + 2  # not only the module is around it
                 if assigned_nodes or is_private or is_nested or name in ("self", "cls"):
                     return ""
                 return name if _may_be_text(*parameters[name], is_annotated=is_annotated) else ""
             if assigned_nodes is not None:
                 if (function, name) not in self._variables:
+                    # A name that is assigned from itself must not be looked up forever.
                     self._variables[function, name] = ""
                     if all(self.variable(assigned, scope[depth:]) for assigned in assigned_nodes):
                         self._variables[function, name] = name
@@ -320,6 +327,7 @@ def last(node: ast.AST) -> str:
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Block = ast.With | ast.AsyncWith
 _STR = {"str", "str | None", "None | str", "Optional[str]", "typing.Optional[str]"}
+"""The annotations of a text, or of a text or ``None``."""
 
 
 class Binding(NamedTuple):

@@ -3,8 +3,8 @@
 Read :func:`in_order` first; :func:`aligned` uses all other functions. No step compares all items
 with all others, so the time grows only in proportion to the length of the sequences. Items that
 occur once are paired first, then the items between them. If no item occurs once, the first
-occurrence is paired with the first, the second with the second. Only groups with at most ``SMALL``
-possible pairs are compared pair by pair.
+occurrence is paired with the first, the second with the second. Only groups with at most
+``MAX_COMPARED_PAIRS`` possible pairs are compared pair by pair.
 """
 
 import re
@@ -22,12 +22,13 @@ Pairs: TypeAlias = list[tuple[int, int]]
 Item = TypeVar("Item")
 
 
-SMALL = 400
+MAX_COMPARED_PAIRS = 400
 """The maximum number of possible pairs in a group that is compared pair by pair."""
-DEEPEST = 8
+MAX_DEPTH = 8
 """How often the items between two anchors are searched for more anchors.
 
-At this depth the anchors are pairs by number of occurrence. Below it nothing is searched.
+At this depth the anchors are pairs by number of occurrence. Deeper gaps are not searched, so the
+time cannot grow with the square of the length.
 """
 
 
@@ -45,6 +46,7 @@ def in_order(before: Sequence[Hashable], after: Sequence[Hashable]) -> Pairs:
     old_numbers = [item_numbers.setdefault(item, len(item_numbers)) for item in before]
     new_numbers = [item_numbers.setdefault(item, len(item_numbers)) for item in after]
     pairs: Pairs = []
+    # A gap is a range of each sequence without pairs so far: its two ranges, and its depth.
     gaps = [(0, len(old_numbers), 0, len(new_numbers), 0)]
     while gaps:
         old_start, old_end, new_start, new_end, depth = gaps.pop()
@@ -62,10 +64,11 @@ def in_order(before: Sequence[Hashable], after: Sequence[Hashable]) -> Pairs:
         ):
             old_end, new_end = old_end - 1, new_end - 1
             pairs.append((old_end, new_end))
-        if old_start == old_end or new_start == new_end or depth > DEEPEST:
+        # What remains begins with different items and ends with different items.
+        if old_start == old_end or new_start == new_end or depth > MAX_DEPTH:
             continue
         anchors = _anchors(
-            old_numbers[old_start:old_end], new_numbers[new_start:new_end], once=depth < DEEPEST
+            old_numbers[old_start:old_end], new_numbers[new_start:new_end], once=depth < MAX_DEPTH
         )
         for old_index, new_index in [
             (old_start + old_index, new_start + new_index) for old_index, new_index in anchors
@@ -73,7 +76,7 @@ def in_order(before: Sequence[Hashable], after: Sequence[Hashable]) -> Pairs:
             pairs.append((old_index, new_index))
             gaps.append((old_start, old_index, new_start, new_index, depth + 1))
             old_start, new_start = old_index + 1, new_index + 1
-        if anchors:
+        if anchors:  # the gap after the last anchor
             gaps.append((old_start, old_end, new_start, new_end, depth + 1))
     return sorted(pairs)
 
@@ -97,11 +100,12 @@ def hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[Hunk]:
     """Yield hunks: equal items, with the items that are removed and added after them."""
     old_start = new_start = 0
     equal: list[str] = []
+    # The last pair has the ends of both sequences, so the loop also yields the last hunk.
     for old_index, new_index in [*in_order(before, after), (len(before), len(after))]:
         if (old_start, new_start) != (old_index, new_index):
             yield Hunk(equal, before[old_start:old_index], after[new_start:new_index])
             equal = []
-        equal.extend(before[old_index : old_index + 1])
+        equal.extend(before[old_index : old_index + 1])  # nothing at the end of the sequence
         old_start, new_start = old_index + 1, new_index + 1
     if equal:
         yield Hunk(equal, (), ())
@@ -154,9 +158,10 @@ def likeness(text: str, other: str) -> float:
 def most_alike(before: Sequence[str], after: Sequence[str], *, minimum: float = 0.0) -> Pairs:
     """Return pairs of the most similar texts, with a likeness of at least ``minimum``.
 
-    More than ``SMALL`` possible pairs are not compared: texts with the same index are paired.
+    More than ``MAX_COMPARED_PAIRS`` possible pairs are not compared: texts with the same index are
+    paired, and ``minimum`` is not checked.
     """
-    if len(before) * len(after) > SMALL:
+    if len(before) * len(after) > MAX_COMPARED_PAIRS:
         return list(zip(range(len(before)), range(len(after)), strict=False))
     scores = sorted(
         (-likeness(text, other), abs(old_index - new_index), old_index, new_index)
@@ -225,11 +230,12 @@ def aligned(
         return [index for index in range(len(before)) if index not in pairs], new_indices
 
     for key in keys:
-        for pair in (in_order, by_occurrence):
+        # First pairs in the same order. Items that moved are paired by the second function.
+        for pairs_of in (in_order, by_occurrence):
             old_indices, new_indices = unpaired()
             old_keys = [key(before[index]) for index in old_indices]
             new_keys = [key(after[index]) for index in new_indices]
-            for old_index, new_index in pair(old_keys, new_keys):
+            for old_index, new_index in pairs_of(old_keys, new_keys):
                 if old_keys[old_index] is not None:
                     pairs[old_indices[old_index]] = new_indices[new_index]
     pairs_in_order = increasing(sorted(pairs.items()))
@@ -237,15 +243,18 @@ def aligned(
         [old_index for old_index, _ in pairs_in_order],
         [new_index for _, new_index in pairs_in_order],
     )
+    # First items between the same neighbours. Then, without borders, items anywhere: a group of
+    # these with too many possible pairs is left out, because equal indices say nothing there.
     for borders, minimum, limit in (
         (neighbours, near_minimum, maxsize),
-        (((), ()), far_minimum, SMALL),
+        (((), ()), far_minimum, MAX_COMPARED_PAIRS),
     ):
         groups: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for which, (sequence, indices) in enumerate(zip((before, after), unpaired(), strict=True)):
+        sequences = zip((before, after), unpaired(), strict=True)
+        for side, (sequence, indices) in enumerate(sequences):  # 0 is before, 1 is after
             for index in indices:
-                gap = bisect_left(borders[which], index)
-                groups[group(sequence[index]), gap][which].append(index)
+                gap = bisect_left(borders[side], index)
+                groups[group(sequence[index]), gap][side].append(index)
         for old_indices, new_indices in groups.values():
             texts = [text(before[i]) for i in old_indices], [text(after[i]) for i in new_indices]
             if len(old_indices) * len(new_indices) <= limit:
@@ -260,6 +269,8 @@ def aligned(
 def _steps(pairs: Pairs, before_count: int, after_count: int) -> list[Step]:
     """Return the steps for pairs; a removed item follows the item that was before it."""
     pairs_in_order, partners = dict(increasing(pairs)), dict(pairs)
+    # A row has two numbers for the order, and its step. A removed item has the index of the item
+    # before it, and a second number above 0, so it follows that item.
     rows: list[tuple[int, int, Step]] = []
     last_index = -1
     for index in range(before_count):

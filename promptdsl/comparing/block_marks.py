@@ -86,10 +86,12 @@ def reasoning(block: ReasoningBlock, texts: ShownTexts) -> str:
 
 
 def _digest(content: bytes) -> str:
+    """Return the first 12 digits of a SHA-256: enough to show that a content has changed."""
     return hashlib.sha256(content).hexdigest()[:12]
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+"""A name of a property that is shown without quotes."""
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
@@ -105,16 +107,17 @@ def schema_text(schema: object, texts: ShownTexts) -> str:
         return texts.data(json_text(keys))
     properties = cast("Mapping[str, object]", keys["properties"])
     required: list[object] = keys.get("required", [])
-    needed = [name for name in properties if name in required]
-    if "required" in keys and (not needed or needed != list(required)):
-        needed = []  # the list is empty or in another order: it is shown with the other keys
+    required_properties = [name for name in properties if name in required]
+    if "required" in keys and (not required_properties or required_properties != list(required)):
+        # The list is empty, in another order, or has other names: it is shown with the other keys.
+        required_properties = []
     else:
         keys.pop("required", None)
     del keys["type"], keys["properties"]
     lines: list[str] = []
     for name, property_schema in properties.items():
         kind, other_keys, description = _property(property_schema)
-        words = [kind, "required"] if name in needed else [kind]
+        words = [kind, "required"] if name in required_properties else [kind]
         shown_name = name if _NAME.fullmatch(name) else json_text(name)
         typed = texts.line(f"{shown_name} ({', '.join(words)})")
         lines.append(typed + texts.data(other_keys) + texts.name(description))
@@ -271,13 +274,14 @@ def _add_locations(
     """
     added_locations: list[SentLocation] = []
     last_text_block = result_block = SentBlock()
+    # About the last tool result: its address, and whether a text of the prompt in it was passed.
     result_address: tuple[str | int, ...] = ()
     has_text = False
     for location, following in zip(locations, (*locations[1:], None), strict=False):
         address = location.address[: len(result_address)]
-        is_inside = bool(result_address) and address == result_address
+        is_in_result = bool(result_address) and address == result_address
         if location.message is None or location.block is None:
-            if not is_inside:
+            if not is_in_result:
                 added_locations.append(location)
             elif has_text:
                 result_block.after += _added_text(location.text)
@@ -285,7 +289,7 @@ def _add_locations(
                 result_block.before += _added_text(location.text)
             continue
         if location.inner is not None:
-            has_text = has_text or (is_inside and location.text != "")
+            has_text = has_text or (is_in_result and location.text != "")
             continue
         prompt_block = blocks[location.message][location.block]
         block, sent_block = prompt_block.block, prompt_block.sent_block
@@ -295,6 +299,7 @@ def _add_locations(
         if location.text:
             _add_around(sent_block, location.address, last_text_block, added_locations)
             last_text_block, added_locations = sent_block, []
+            # Two texts with one address are sent as one text.
             sent_block.is_joined = following is not None and following.address == location.address
         if location.fence in ("developer", "tool_result"):
             sent_block.before += (f"<{location.fence}>",)
@@ -332,6 +337,7 @@ def _add_around(
 
 
 def _message_index(location: SentLocation) -> int:
+    """Return the index of the message of a location; -1 for system text outside the messages."""
     return -1 if location.entry is None else location.entry
 
 

@@ -50,7 +50,7 @@ from promptdsl.comparing.block_marks import (
 from promptdsl.comparing.snapshot_file import (
     ABOVE,
     NOT_SENT,
-    WITHIN,
+    SECTION_SIGN,
     EntryTitle,
     FileEntry,
     FilePart,
@@ -60,7 +60,7 @@ from promptdsl.comparing.snapshot_file import (
 )
 from promptdsl.foundation.errors import counted
 
-NAMED = 3
+MAX_PATHS = 3
 """The maximum number of paths in a line of the header."""
 OPEN_SIGNS = ("─⚑", "─■ failed", "─■ result")
 """The beginnings of the signs below which a text is written without a sign ``─■ text``."""
@@ -181,9 +181,9 @@ class FileWriter:
             paths[_reason(loss)].update(dict.fromkeys((loss.path, *loss.also)))
         for reason, reason_paths in paths.items():
             shown_paths = [self.path(path) for path in reason_paths if path]
-            where = ", ".join(shown_paths[:NAMED])
-            if len(shown_paths) > NAMED:
-                where += f" and {len(shown_paths) - NAMED} more"
+            where = ", ".join(shown_paths[:MAX_PATHS])
+            if len(shown_paths) > MAX_PATHS:
+                where += f" and {len(shown_paths) - MAX_PATHS} more"
             if where:
                 where += ": "
             yield where + self.texts.line(reason)
@@ -268,7 +268,7 @@ class FileWriter:
         """
         line, name = self.texts.line, self.texts.name
         words = [turn.first_word]
-        if turn.address and not _NUMBERED.fullmatch(turn.address):
+        if turn.address and not _NUMBERED_TURN.fullmatch(turn.address):
             self.shown_ids[turn.address] = name(turn.address)
             words.append(self.shown_ids[turn.address])
         for block in results:
@@ -381,7 +381,7 @@ class TurnWriter:
                     yield self.text_part(sign, pieces)
                 goes_on = ", continued" if self.sections[: len(path)] == path else ""
                 section = f"{'/'.join(path)}{goes_on}" if path else "(no section)"
-                sign = self.texts.line(f"{WITHIN}{section}")
+                sign = self.texts.line(f"{SECTION_SIGN}{section}")
                 self.sections, text, pieces = path, body, []
             pieces.append((text, span))
         yield self.text_part(sign, pieces)
@@ -464,7 +464,7 @@ def _turns(
     return turns or [FileTurn("", message.role)]
 
 
-_NUMBERED = re.compile(r"[a-z]+\[[0-9]+\]")
+_NUMBERED_TURN = re.compile(r"[a-z]+\[[0-9]+\]")
 """The address of a turn without an id."""
 _ID = re.compile(r'"(?:[^"\\]|\\.)*"[^/]*|[^/]+')
 """One id of a path; a quoted id may have slashes."""
@@ -473,7 +473,7 @@ _ID = re.compile(r'"(?:[^"\\]|\\.)*"[^/]*|[^/]+')
 def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
     """Return the ids of the sections around a text, from the outside."""
     path = span.address.removeprefix(turn.address)
-    return () if _NUMBERED.fullmatch(path) else tuple(_ID.findall(path))
+    return () if _NUMBERED_TURN.fullmatch(path) else tuple(_ID.findall(path))
 
 
 def _take_fence(blocks: Sequence[PromptBlock]) -> str:
@@ -488,5 +488,6 @@ def _take_fence(blocks: Sequence[PromptBlock]) -> str:
 
 def _rounded(count: int) -> str:
     """Return a number as text, rounded up to two digits: ``1,300`` for 1,234."""
+    # The exact count would change the snapshot with each word.
     unit = 10 ** max(len(str(count)) - 2, 0)
     return f"{-(-count // unit) * unit:,}"

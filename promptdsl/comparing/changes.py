@@ -20,8 +20,8 @@ from promptdsl.comparing.alignment import (
     by_occurrence,
 )
 from promptdsl.comparing.snapshot_file import (
-    TITLE,
-    WITHIN,
+    SECTION_SIGN,
+    TITLE_SIGN,
     FileEntry,
     FilePart,
     PromptFile,
@@ -47,9 +47,13 @@ of the entry. The value has the same two indices in the first file, and whether 
 HEADER = "header"
 LISTED = ("hint", "loss", "dropped")
 """The names of header lines that are reported as added or removed, not as changed."""
-CACHE, TOOL, FAILED = "─⚑", "─■ tool ", "─■ failed"
-"""How the signs of a cache mark, of a tool and of a failed result begin."""
-TEXT = "─■ text"
+CACHE_SIGN, TOOL_SIGN, FAILED_SIGN = "─⚑", "─■ tool ", "─■ failed"
+"""How the signs of a cache mark, of a tool and of a failed result begin.
+
+The first two characters of a sign are its kind: ``─▷`` is a section, ``─■`` a block or a part of a
+definition, ``─⚑`` a cache mark.
+"""
+TEXT_SIGN = "─■ text"
 """The sign of a text block next to other blocks."""
 
 
@@ -103,14 +107,15 @@ class NamedEntry:
         self.item_indices: list[int] = []
         """For each part, its index among the items."""
         self.cache_marks: list[CacheMark] = []
-        is_tool = file_entry.title.what == "tools"
+        is_tools_entry = file_entry.title.what == "tools"
         for part in file_entry.parts:
             item_index = len(self.parts) + len(self.cache_marks)
+            # Whether the item before is a part, and no cache mark.
             follows_part = self.item_indices[-1:] == [item_index - 1]
-            if part.sign.startswith(CACHE):
+            if part.sign.startswith(CACHE_SIGN):
                 cache_mark = CacheMark(part.sign, part.text, len(self.parts) - 1, item_index)
                 self.cache_marks.append(cache_mark)
-            elif is_tool and follows_part and not part.sign.startswith(TOOL):
+            elif is_tools_entry and follows_part and not part.sign.startswith(TOOL_SIGN):
                 # The schema of a tool is compared with its description, as one part.
                 tool = self.parts[-1]
                 text = "\n".join(filter(None, (tool.text, _lines(part))))
@@ -136,7 +141,7 @@ class NamedEntry:
 
     def lines(self) -> str:
         """Return the lines of the entry in the file."""
-        return "\n".join([f"{TITLE}{self.title}", *map(_lines, self.content)])
+        return "\n".join([f"{TITLE_SIGN}{self.title}", *map(_lines, self.content)])
 
 
 def changes(expected: PromptFile, actual: PromptFile) -> list[Change]:
@@ -232,12 +237,15 @@ def numbered(names: Sequence[str]) -> list[str]:
 def name_of(part: FilePart) -> str:
     """Return the name of a part: the path of its section, or the kind of its block.
 
+    The name of a tool or of a call has two words. A failed result has no name.
+
     >>> [name_of(FilePart(mark)) for mark in ("─▷ a", "─▷ a, continued", "─■ text, not sent")]
     ['a', 'a, continued', 'text']
     """
     sign, _, name = part.sign.partition(" ")
-    if sign != "─■" or part.sign.startswith(FAILED):
+    if sign != "─■" or part.sign.startswith(FAILED_SIGN):
         return "" if sign == "─■" else name or part.sign
+    # ``tool search of openai`` is the tool ``search``: its origin is no part of the name.
     words = name.split(" ")
     return " ".join(words[: 2 if words[0] in ("tool", "call") else 1]).rstrip(",")
 
@@ -264,7 +272,9 @@ def _neighbour(names: Sequence[str], index: int | None) -> str:
 def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterator[Change]:
     """Yield the changes of the entries and of their parts, then of the cache marks.
 
-    Two entries are one entry if their titles and parts are equal, or if they are similar.
+    Two entries are one entry if their titles and parts are equal, or if they are similar. System
+    text and tools are in a prompt once, so they need not be similar. An output schema needs no key:
+    it is the only entry whose first word is ``answer``, so two are always the most similar ones.
     """
     steps = aligned(
         before,
@@ -273,9 +283,7 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
             lambda named_entry: (named_entry.title, named_entry.content),
             lambda named_entry: (named_entry.title.kind, named_entry.content),
             lambda named_entry: (
-                named_entry.title.kind
-                if named_entry.title.kind in ("system", "tools", "output")
-                else None
+                named_entry.title.kind if named_entry.title.kind in ("system", "tools") else None
             ),
         ],
         group=lambda named_entry: named_entry.title.first_word,
@@ -317,7 +325,7 @@ def _changes_in(old: NamedEntry, new: NamedEntry, origins: Origins) -> Iterator[
         names: tuple[str, str] = old.name, new.name
         if old.title.kind == new.title.kind:
             kind, names = "role", (old.title.sent_as, new.title.sent_as)
-        titles = f"{TITLE}{old.title}", f"{TITLE}{new.title}"
+        titles = f"{TITLE_SIGN}{old.title}", f"{TITLE_SIGN}{new.title}"
         positions = (old.index,), (new.index,)
         yield Change(kind, (new.name,), *titles, *names, *positions)
     steps: list[Step]
@@ -326,6 +334,7 @@ def _changes_in(old: NamedEntry, new: NamedEntry, origins: Origins) -> Iterator[
     else:
         steps = _aligned_parts(old.parts, new.parts)
     removed_indices, added_indices, has_moved_part = list[int](), list[int](), False
+    # The part -1 is the start of the entry: cache marks before its first part belong to it.
     origins[new.index, -1] = (old.index, -1), False
     for step in steps:
         match step:
@@ -340,14 +349,15 @@ def _changes_in(old: NamedEntry, new: NamedEntry, origins: Origins) -> Iterator[
     are_same_parts = not (removed_indices or added_indices or has_moved_part)
     old_marks, new_marks = ([mark.part_index for mark in entry.cache_marks] for entry in (old, new))
     is_same_order = old_marks == new_marks and are_same_parts
+    # The sign of a text that only comes or goes with a section: such a change is minor.
     openings = {
         *map(RemovedItem, _section_openings(old, removed_indices)),
         *map(AddedItem, _section_openings(new, added_indices)),
     }
     for step in steps:
-        follows = step in openings
+        is_opening = step in openings
         for change in _of_part(old, new, step, is_same_order=is_same_order):
-            yield attrs.evolve(change, minor=change.minor or follows)
+            yield attrs.evolve(change, minor=change.minor or is_opening)
 
 
 def _section_openings(named_entry: NamedEntry, part_indices: Sequence[int]) -> list[int]:
@@ -356,8 +366,10 @@ def _section_openings(named_entry: NamedEntry, part_indices: Sequence[int]) -> l
     ``part_indices`` are the indices of all added parts, or of all removed parts, of the entry. The
     signs are returned as indices, too.
     """
-    openings = [index for index in part_indices if named_entry.parts[index] == FilePart(TEXT)]
-    sections = [index for index in part_indices if named_entry.parts[index].sign.startswith(WITHIN)]
+    openings = [index for index in part_indices if named_entry.parts[index] == FilePart(TEXT_SIGN)]
+    sections = [
+        index for index in part_indices if named_entry.parts[index].sign.startswith(SECTION_SIGN)
+    ]
     return openings if len(openings) <= len(sections) else []
 
 
@@ -365,7 +377,8 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
     """Return which parts of two entries are the same part.
 
     These are the keys of the same part, in this order: its sign and its text; the same without line
-    ends at the end; its sign; its sign, if all failed results have one sign; its text.
+    ends at the end; its sign; its sign, if all failed results have one sign; its text, if it is not
+    blank. The last key pairs a renamed section with itself: it needs only the same kind of sign.
     """
     return aligned(
         before,
@@ -374,11 +387,11 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
             lambda part: (part.sign, part.text),
             lambda part: (part.sign, _stripped(part)),
             lambda part: part.sign,
-            lambda part: "" if part.sign.startswith(FAILED) else part.sign,
+            lambda part: "" if part.sign.startswith(FAILED_SIGN) else part.sign,
             lambda part: (part.sign[:2], _stripped(part)) if _stripped(part).strip() else None,
         ],
         group=lambda part: part.sign[:2],
-        text=lambda part: part.text if part.sign.startswith(WITHIN) else _lines(part),
+        text=lambda part: part.text if part.sign.startswith(SECTION_SIGN) else _lines(part),
         near_minimum=0.5,
     )
 
@@ -412,7 +425,7 @@ def _of_kept_part(
     before, after = indices
     old_part, new_part, location = old.parts[before], new.parts[after], new.location(after)
     positions = old.position(before), new.position(after)
-    if old_part.sign != new_part.sign and new_part.sign.startswith(WITHIN):
+    if old_part.sign != new_part.sign and new_part.sign.startswith(SECTION_SIGN):
         names = old.names[before], new.names[after]
         yield Change("renamed", location, old_part.sign, new_part.sign, *names, *positions)
     elif old_part.sign != new_part.sign:
@@ -486,10 +499,10 @@ def _cache_changes(
 def _of_kept_mark(old: "LocatedCacheMark", new: "LocatedCacheMark") -> Iterator[Change]:
     """Yield the changes of a cache mark that is in both prompts."""
     location, positions = new.location, (old.position, new.position)
-    is_there = old.anchor == new.anchor
-    if not is_there or old.sign != new.sign or new.follows:
+    is_same_anchor = old.anchor == new.anchor
+    if not is_same_anchor or old.sign != new.sign or new.follows:
         # The note after "; " on a cache mark that is not sent depends on the text after the mark.
-        minor = is_there and old.sign.partition("; ")[0] == new.sign.partition("; ")[0]
+        minor = is_same_anchor and old.sign.partition("; ")[0] == new.sign.partition("; ")[0]
         names = old.location[-1], location[-1]
         yield Change("cache", location, old.sign, new.sign, *names, *positions, minor=minor)
     if old.text != new.text:
@@ -523,6 +536,8 @@ def _cache_marks(
             follows = False
             if origins is not None:
                 anchor, follows = origins.get((entry_index, part_index), (("new", *anchor), False))
+                # A part that is only in the second file has the word ``new`` in its anchor, so the
+                # anchor is equal to none of the first file.
             # Two cache marks after the same part differ in the last item of their anchor.
             anchor = *anchor, counts[part_index]
             counts[part_index] += 1

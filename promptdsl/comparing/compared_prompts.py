@@ -50,7 +50,8 @@ def difference(base: PromptFile, full: PromptFile) -> PromptFile:
     >>> [(str(entry.title), entry.parts) for entry in difference(base, full).entries]
     [('event as user', (FilePart(sign='─= event', text=''),))]
     """
-    # If an entry has only one part, the name of the entry is used.
+    # If an entry has only one part, the name of the entry is used: it comes before its parts, so in
+    # the reversed order it replaces them.
     base_parts = reversed(_base_parts(base))
     base_signs = {
         (base_part.entry_index, base_part.parts): FilePart(base_part.sign)
@@ -203,7 +204,9 @@ def key_of(change: Change) -> tuple[object, ...]:
 def edits_of(change: Change) -> Edits:
     """Return the removed and the added lines of each hunk of a change."""
     hunks = hunks_of(change)
-    return tuple((tuple(hunk.removed), tuple(hunk.added)) for hunk in hunks if hunk[1] or hunk[2])
+    return tuple(
+        (tuple(hunk.removed), tuple(hunk.added)) for hunk in hunks if hunk.removed or hunk.added
+    )
 
 
 def tokens_each(tokens: Sequence[int]) -> str:
@@ -231,7 +234,8 @@ def group_of(members: Sequence[tuple[int, PromptDiff, Change]]) -> ChangeGroup:
 def _breaks(diff: PromptDiff, change: Change) -> bool:
     """Return whether a change broke the cached prefix of a prompt."""
     broken_by = diff.prefix.broken_by if diff.prefix and diff.prefix.lost_marks else None
-    # A new or moved cache mark divides a block. No text changes, so ``broken_by`` is empty.
+    # A new or moved cache mark divides a block. No text changes, so ``broken_by`` is empty. It is
+    # ``None`` if no cache mark of the first prompt was lost.
     is_mark = broken_by == "" and change.kind == "cache"
     return is_mark or broken_by == " > ".join(change.location)
 

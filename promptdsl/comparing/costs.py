@@ -27,10 +27,17 @@ from promptdsl import (
     render,
 )
 from promptdsl.comparing.canonical import FileWriter, prompt_file
-from promptdsl.comparing.changes import HEADER, TEXT, Change, Location, NamedEntry, named_entries
+from promptdsl.comparing.changes import (
+    HEADER,
+    TEXT_SIGN,
+    Change,
+    Location,
+    NamedEntry,
+    named_entries,
+)
 from promptdsl.comparing.snapshot_file import (
     NOT_SENT,
-    WITHIN,
+    SECTION_SIGN,
     PromptFile,
     ShownTexts,
     with_brackets,
@@ -144,13 +151,14 @@ def change_json(change: Change) -> dict[str, Any]:  # Any: JSON data
 
 # The shared prefix of two prompts: its length, what ends it, and how much a cache can serve.
 
-CACHE = ModelFacts().cache_rule
+DEFAULT_CACHE_RULE = ModelFacts().cache_rule
 """The cache rule for an unknown model."""
 GAP = "\n\n"
 """The text between two blocks, with or without a cache mark between them."""
-CHANGED = "changed"
-UNSEEN = "its text is the same, but not its JSON, such as the order of keys"
-ESTIMATE = "estimate, by the tokens of the texts"
+HOW_CHANGED = "changed"
+"""``Difference.how`` of a part that is in both requests."""
+WHY_UNSEEN = "its text is the same, but not its JSON, such as the order of keys"
+ESTIMATE_LABEL = "estimate, by the tokens of the texts"
 
 Counting: TypeAlias = Callable[[str], int]
 Offset: TypeAlias = tuple[int, int]
@@ -193,7 +201,7 @@ class SharedPrefix:
     @property
     def cost(self) -> float:
         """The cost of the second prompt, sent after the first, in tokens at the full price."""
-        return CACHE.cost(self.served, self.shared + self.behind)
+        return DEFAULT_CACHE_RULE.cost(self.served, self.shared + self.behind)
 
     @property
     def is_complete(self) -> bool:
@@ -207,11 +215,11 @@ class SharedPrefix:
         if self.broken_by:
             text = f"the first difference is in `{_last(self.broken_by)}`, "
             text += f"after {self.shared:,} of {self.shared + self.behind:,} tokens"
-            text += f" ({UNSEEN})" if self.is_unseen else ""
+            text += f" ({WHY_UNSEEN})" if self.is_unseen else ""
         if self.lost_marks:
             text += f"; the cache up to `{_last(self.lost_marks[-1])}` is no longer valid"
         if self.served < self.shared and not self.is_complete:
-            text += f"; {CACHE.bill(self.served, self.shared + self.behind)}"
+            text += f"; {DEFAULT_CACHE_RULE.bill(self.served, self.shared + self.behind)}"
         return text
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
@@ -288,7 +296,7 @@ def _broken_by(first: Difference | None, text: str) -> tuple[str, bool]:
     """
     if first is None:
         return "", False
-    broken_by, has_changed = text or first.path or first.what, first.how == CHANGED
+    broken_by, has_changed = text or first.path or first.what, first.how == HOW_CHANGED
     if first.what.startswith("tool '") and (has_changed or not text.startswith("tools > ")):
         broken_by = f"tools > tool {first.path}"
     return broken_by, has_changed and broken_by not in (text, first.path)
@@ -326,7 +334,8 @@ class SentText:
 
 def _texts_of(named_entry: NamedEntry) -> Iterator[SentText]:
     """Yield the texts of an entry; each block that is not a text begins a new one."""
-    # The key has what is sent: ids of calls and names of speakers, but no ids of turns.
+    # The key has what is sent: the ids of results, the names of speakers and of the output schema,
+    # but no ids of turns.
     title = named_entry.title
     name = (
         title.kind if title.first_word in ("tool", "answer") else title.kind.partition(" named ")[2]
@@ -338,10 +347,10 @@ def _texts_of(named_entry: NamedEntry) -> Iterator[SentText]:
     for index in range(-1, len(named_entry.parts)):
         if index >= 0:
             part, location = named_entry.parts[index], named_entry.location(index)
-            if part.sign == TEXT:
+            if part.sign == TEXT_SIGN:
                 gap = GAP
-            elif part.sign and not part.sign.startswith(WITHIN):
-                if index:
+            elif part.sign and not part.sign.startswith(SECTION_SIGN):
+                if index:  # not the first part, which continues the text of the title
                     yield text
                     text, gap = SentText(""), ""
                 text.key += part.sign
@@ -418,6 +427,7 @@ class ComparedTexts:
             " > ".join(location)
             for text_index, text in enumerate(self.before)
             for location, offset in text.cache_marks
+            # The block that ends at the cache mark is not one of the equal blocks at the beginning.
             if bisect_left(old_blocks.ends, (text_index, offset)) >= equal
         )
 
@@ -444,7 +454,7 @@ class ComparedTexts:
             block_count = rule.served_blocks(old_blocks.blocks, new_blocks.blocks)
             cached = min(tokens(new_blocks.ends[block_count - 1]), shared) if block_count else 0
         tokens_from_cache = rule.served_tokens(cached)
-        label, tokens_after = ESTIMATE, total - shared
+        label, tokens_after = ESTIMATE_LABEL, total - shared
         return SharedPrefix(
             shared, tokens_after, tokens_from_cache, label, self.broken_by, self.lost_marks
         )

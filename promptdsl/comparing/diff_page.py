@@ -91,9 +91,12 @@ PAGE = """\
 </body>
 </html>
 """
-LONGEST = 60
+MAX_OPTION = 60
 """The maximum number of characters of an option of a filter."""
-ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt was removed.</p>"}
+SENTENCE_BY_STATUS = {
+    "added": "<p>This prompt is new.</p>",
+    "removed": "<p>This prompt was removed.</p>",
+}
 """The sentence on a prompt that is only in one of the two versions, by its status."""
 NO_MODEL = "none"
 """What the header of a snapshot says if there is no model."""
@@ -126,9 +129,11 @@ def page(report: ComparedPrompts) -> str:
         if changed_indices
         else f"No difference in {total}"
     )
-    names = ("changed", "added", "removed", "renamed", "unreadable", "same")
-    counts = [(name, sum(prompt.status == name for prompt in prompts)) for name in names]
-    items = [f"<li class={name}><b>{count:,}</b> {name}</li>" for name, count in counts if count]
+    statuses = ("changed", "added", "removed", "renamed", "unreadable", "same")
+    counts = [(status, sum(prompt.status == status for prompt in prompts)) for status in statuses]
+    items = [
+        f"<li class={status}><b>{count:,}</b> {status}</li>" for status, count in counts if count
+    ]
     return PAGE.format(
         policy=content_policy(style, script),
         title=title,
@@ -168,14 +173,14 @@ def _filters(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup])
 </div>"""
 
 
-def _choice(id: str, label: str, every: str, names: Iterable[str]) -> str:
-    """Return a select field with an option for each value; ``every`` is the option for all."""
+def _choice(id: str, label: str, label_of_all: str, names: Iterable[str]) -> str:
+    """Return a select field with an option for each name, after an option for all of them."""
     options = "".join(
-        f'<option value="{_line(option)}">{_line(option[:LONGEST])}{"…" * (len(option) > LONGEST)}'
-        "</option>"
+        f'<option value="{_line(option)}">{_line(option[:MAX_OPTION])}'
+        f"{'…' * (len(option) > MAX_OPTION)}</option>"
         for option in names
     )
-    first = f'<option value="">{every}</option>'
+    first = f'<option value="">{label_of_all}</option>'
     return f'<label>{label} <select id="{id}">{first}{options}</select></label>'
 
 
@@ -191,12 +196,13 @@ def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) 
         f"{_name(prompts[prompt_index].name)}</a></li>"
         for prompt_index in indices
     ]
+    # A long list of prompts is folded, so that the next change is on the screen.
     names = (
         f"<details class=where{' open' * (len(links) <= 8)}><summary>In {len(links):,} prompts"
         f"</summary><ul>{''.join(links)}</ul></details>"
     )
-    many = [f"{len(links):,} prompts", *filter(None, [group.loss])]
-    return _change(f"g{index}", group, many, names, heading="h3")
+    badges = [f"{len(links):,} prompts", *filter(None, [group.loss])]
+    return _change(f"g{index}", group, badges, names, heading="h3")
 
 
 def _prompt(
@@ -206,7 +212,7 @@ def _prompt(
     own_groups: Sequence[ChangeGroup],
 ) -> str:
     """Return a prompt with the changes that only it has, and links to the changes it shares."""
-    model, facts, sentences = _line(_model(prompt)), ALONE.get(prompt.status, ""), ""
+    model, facts, sentences = _line(_model(prompt)), SENTENCE_BY_STATUS.get(prompt.status, ""), ""
     if prompt.diff is not None:
         sentences = f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
         if prompt.diff.prefix is not None and not prompt.diff.prefix.is_complete:
@@ -237,22 +243,25 @@ def _prompt(
 def _change(
     id: str,
     group: ChangeGroup,
-    many: Sequence[str] = (),
-    names: str = "",
+    prompt_badges: Sequence[str] = (),
+    prompt_list: str = "",
     *,
     heading: Literal["h3", "h4"] = "h4",
 ) -> str:
-    """Return a foldable change: its location and kind, its rows, and the prompts that have it."""
+    """Return a foldable change: its location and kind, its rows, and the prompts that have it.
+
+    ``id`` is that of its HTML element. ``prompt_badges`` are texts, ``prompt_list`` is HTML.
+    """
     change, note = group.change, _quoted(note_of(group.change))
     gain = f"<span class=tokens>{tokens_each(group.tokens)}</span>" if any(group.tokens) else ""
     badges = [f"<span class={change.kind}>{change.kind}</span>", gain]
-    badges += [f"<span class=many>{text}</span>" for text in many]
+    badges += [f"<span class=many>{text}</span>" for text in prompt_badges]
     title = f"<{heading}>{_location(change)}</{heading}>"
     return (
         f'<details open class=change id="{id}" data-kind="{change.kind}" '
         f'data-section="{_line(_section(change))}"><summary>{title} '
         f"{' '.join(filter(None, badges))}</summary>\n"
-        f"<p class=note>{note}</p>{_rows(change)}{names}</details>\n"
+        f"<p class=note>{note}</p>{_rows(change)}{prompt_list}</details>\n"
     )
 
 
@@ -316,7 +325,8 @@ def _bars(prompt: PromptComparison) -> str:
     label = f"about {words}" if not tokens.is_exact else words
     bars = _bar("before", 0, before * unit, 0) + _bar("cached", 0, cached * unit, 6)
     bars += _bar("after", cached * unit, (after - cached) * unit, 6)
-    # This is SVG, as the policy of the page allows no style attribute.
+    # This is SVG, as the policy of the page allows no style attribute. Its picture is 100 wide and
+    # 10 high: the upper bar is 4 high, the lower bar begins at 6.
     return (
         f'<svg class=bars viewBox="0 0 100 10" preserveAspectRatio="none" role=img '
         f'aria-label="{label}">{bars}</svg><p class=sentence>{label}</p>'

@@ -118,17 +118,17 @@ def record_rendered(record: PromptRecord) -> Rendered:
     :class:`DataError` for a record without content, and what :func:`render` raises.
     """
     data, prompt = record.to_dict(), record.prompt
-    facts, versions = data["model"], [LibrarySection(**row) for row in data["libraries"]]
+    target, sections = data["model"], [LibrarySection(**row) for row in data["libraries"]]
     rendered = render(
         prompt,
-        provider=facts["provider"],
-        model=facts["model"],
+        provider=target["provider"],
+        model=target["model"],
         tool_choice=prompt.tool_choice,
         transformation={"json_keys": _json_keys(data["settings"])},
         hints=False,
     )
     facts_of_record: dict[str, object] = {
-        "libraries": tuple(versions),
+        "libraries": tuple(sections),
         "dropped": record.dropped,
         "losses": record.losses,
         "hints": record.hints,
@@ -136,6 +136,7 @@ def record_rendered(record: PromptRecord) -> Rendered:
     pairs = zip_longest(rendered.messages, prompt.messages)
     if all(new and old and new.content == old.content for new, old in pairs):
         facts_of_record["_spans"] = record.spans
+    # ``Rendered`` makes these facts when they are first asked for, and keeps them in its ``vars``.
     vars(rendered).update(facts_of_record)
     return rendered
 
@@ -170,13 +171,15 @@ def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]
     if len(prompts) > 1:
         # The reader of chat templates also takes messages in other formats.
         prompts = {name: prompt for name, prompt in prompts.items() if name not in templated}
-    strange = {name: sum(_strange_parts(prompt)) for name, prompt in prompts.items()}
-    likely = [name for name, count in strange.items() if count == min(strange.values())]
+    unread_counts = {name: sum(_unread_parts(prompt)) for name, prompt in prompts.items()}
+    fewest = min(unread_counts.values(), default=0)
+    likely = [name for name, count in unread_counts.items() if count == fewest]
     if len(likely) > 1 and model is not None:
         of_model = render(Prompt(), model=model).facts.provider
         likely = [name for name in likely if name == of_model] or likely
     # If several providers have the same adapter, the first of them has its usual format.
     by_adapter = {ModelFacts(name).wire.folder: name for name in reversed(likely)}
+    # ``reversed`` and the dictionary keep this first one of each adapter.
     likely = [name for name in likely if name in by_adapter.values()]
     if len(likely) == 1:
         return likely[0], prompts[likely[0]]
@@ -186,6 +189,7 @@ def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]
     if likely:
         what = f"the payload may be one of {', '.join(likely[:-1])} or {likely[-1]}"
     elif is_mapping(payload):
+        # The payload may be from anybody, so the error shows at most 6 keys of 40 characters.
         keys = [with_brackets(str(key)[:40], one_line=True) for key in payload]
         rest = f" and {len(keys) - 6} more" if len(keys) > 6 else ""
         what = f"no provider has a payload with the keys {', '.join(keys[:6]) or '(none)'}{rest}"
@@ -201,7 +205,7 @@ def _has_objects(payload: Mapping[str, object]) -> bool:
     return any(is_mapping(call) and is_mapping(call.get("arguments")) for call in functions)
 
 
-def _strange_parts(prompt: Prompt) -> Iterator[bool]:
+def _unread_parts(prompt: Prompt) -> Iterator[bool]:
     """Yield for each tool and block whether the reader did not know it, and left it as it was."""
     # Only the messages of OpenAI begin with system text.
     yield any(message.kind == "recorded_system" for message in prompt.messages[:1])
@@ -214,9 +218,9 @@ def _strange_parts(prompt: Prompt) -> Iterator[bool]:
 
 # The diff of two prompts: the changes, their cost in tokens, and what a cache can still serve.
 
-LONGEST = 60
+MAX_INPUT = 60
 """The maximum number of characters of an input in a diff."""
-BUDGET: Mapping[str, Literal["budget", "reserve"]] = {"limit": "budget", "reserve": "reserve"}
+BUDGET_KEYS: Mapping[str, Literal["budget", "reserve"]] = {"limit": "budget", "reserve": "reserve"}
 """The keys of a budget in a record, each with the kind of its :class:`InputShift`."""
 
 
@@ -269,7 +273,7 @@ def _short(input_value: object) -> str:
     if type(input_value) is int:
         return f"{input_value:,}"
     text = with_brackets(repr(input_value), one_line=True)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_INPUT else f"{text[: MAX_INPUT - 1]}…"
 
 
 @attrs.frozen(slots=False)
@@ -386,8 +390,9 @@ def diff(
     """
     prompts = before, after
     _check_inputs(inputs)
-    facts = [
-        _facts(prompt, inputs[index] if inputs else None) for index, prompt in enumerate(prompts)
+    arguments = [
+        _arguments(prompt, inputs[index] if inputs else None)
+        for index, prompt in enumerate(prompts)
     ]
     old, new = map(_compared, prompts)
     first, second = (
@@ -404,7 +409,9 @@ def diff(
         if versions.get(name, version) != version
     ]
     all_changes = tuple(changes(first, second))
-    return PromptDiff(first, second, all_changes, tuple(shifts), both, inputs=_input_shifts(*facts))
+    return PromptDiff(
+        first, second, all_changes, tuple(shifts), both, inputs=_input_shifts(*arguments)
+    )
 
 
 def _compared(prompt: Any) -> ComparedRender | PromptFile:  # Any: whatever render() takes
@@ -424,31 +431,37 @@ def _check_inputs(inputs: object) -> None:
         raise OptionError(f"inputs must be a pair of mappings, not {kind}", fix=fix)
 
 
-class _Facts(NamedTuple):
+class _Arguments(NamedTuple):
     """The inputs of a prompt, and its budget with the reserve; ``None`` if they are not known."""
 
     inputs: Mapping[str, object] | None
     budget: Mapping[str, object] | None
 
 
-def _facts(prompt: Any, inputs: Mapping[str, object] | None) -> _Facts:  # Any: a side of a diff
+def _arguments(
+    prompt: Any,
+    inputs: Mapping[str, object] | None,  # Any: a side of a diff
+) -> _Arguments:
+    """Return the inputs and the budget of a prompt; ``inputs`` replace those of a record."""
     if isinstance(prompt, PromptRecord):
         data = prompt.to_dict()
-        return _Facts(data.get("inputs") if inputs is None else inputs, data["budget"] or {})
-    return _Facts(inputs, None)
+        return _Arguments(data.get("inputs") if inputs is None else inputs, data["budget"] or {})
+    return _Arguments(inputs, None)
 
 
-def _input_shifts(before: _Facts, after: _Facts) -> tuple[InputShift, ...]:
+def _input_shifts(before: _Arguments, after: _Arguments) -> tuple[InputShift, ...]:
     """Return the inputs and the budget that changed, if they are known of both prompts."""
     shifts: list[InputShift] = []
     if before.inputs is not None and after.inputs is not None:
         for name in dict.fromkeys((*before.inputs, *after.inputs)):
             values = before.inputs.get(name, ABSENT), after.inputs.get(name, ABSENT)
+            # By ``repr``, because ``==`` takes 1, 1.0 and True for equal.
             if repr(values[0]) != repr(values[1]):
                 shifts.append(InputShift("input", name, *values))
     if before.budget is not None and after.budget is not None:
-        for key, kind in BUDGET.items():
+        for key, kind in BUDGET_KEYS.items():
             limits = before.budget.get(key), after.budget.get(key)
+            # A reserve of 0 is the same as no reserve.
             if (limits[0] or None) != (limits[1] or None):
                 shifts.append(InputShift(kind, "", *limits))
     return tuple(shifts)

@@ -47,7 +47,7 @@ def write_or_refuse(path: str, text: str, may_replace: Callable[[str], bool]) ->
 
 # The text of a report: the changes that prompts share, then the other changes of each prompt.
 
-NAMED = 40
+MAX_NAMED_PROMPTS = 40
 """The maximum number of prompts of a group that the text names."""
 
 
@@ -100,6 +100,7 @@ def own_sentence(index: int, report: ComparedPrompts) -> str:
 
 def lines_in(changes: Sequence[Change], prompt: PromptComparison) -> list[str]:
     """Return the lines of changes of a prompt; the list is empty if the prompt has no diff."""
+    # The first line is empty.
     return [*change_lines(changes, prompt.diff.after)][1:] if prompt.diff else []
 
 
@@ -111,11 +112,11 @@ def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
     indices = [*dict.fromkeys(group.prompts)]
     # If all prompts lose the cached prefix, the sentence above already says so.
     losers = {*group.lost} if len(group.lost) < len(indices) else set[int]()
-    for index in indices[:NAMED]:
+    for index in indices[:MAX_NAMED_PROMPTS]:
         lost = ", which loses the cached prefix" if index in losers else ""
         yield f"  {name_of_prompt(report.prompts[index])}{lost}"
-    if indices[NAMED:]:
-        yield f"  … and {len(indices) - NAMED:,} more"
+    if indices[MAX_NAMED_PROMPTS:]:
+        yield f"  … and {len(indices) - MAX_NAMED_PROMPTS:,} more"
 
 
 def _own_lines(index: int, prompt: PromptComparison, report: ComparedPrompts) -> Iterator[str]:
@@ -124,6 +125,7 @@ def _own_lines(index: int, prompt: PromptComparison, report: ComparedPrompts) ->
     if prompt.status == "same":
         return
     own_changes = report.alone(index)
+    # All its changes are shared, and shown above.
     if (
         diff
         and not own_changes
@@ -143,15 +145,16 @@ def _own_lines(index: int, prompt: PromptComparison, report: ComparedPrompts) ->
 # a prompt is in a code fence that is longer than each run of backticks in it. Names and sentences
 # are HTML with entities, because these mean the same in a table and in a ``<summary>``.
 
-LIMIT = 65_000
+MAX_LENGTH = 65_000
 """The maximum length of the Markdown, in characters.
 
 A comment on GitHub may have 65,536 characters, a summary one MiB of UTF-8.
 """
-TABLE = LIMIT - 5_000
+MAX_TABLE_LENGTH = MAX_LENGTH - 5_000
 """The maximum length of the heading and the table together, in characters."""
-LINES = 200
+MAX_DETAIL_LINES = 200
 """The maximum number of lines of a detail."""
+# The characters that may act as Markdown or HTML, mention a person or link to an issue.
 _MEANS_SOMETHING = re.compile(
     r"[\\`*{}\[\]<&|~!#@$^\n]|:(?=\S)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE
 )
@@ -165,8 +168,9 @@ def report_markdown(report: ComparedPrompts) -> str:
     """
     text = f"### {escaped(report.sentence)}\n"
     text += f"\n{escaped(report.costs)}\n" if report.costs else ""
-    table, omitted_rows = _table(report, TABLE - len(text))
-    free_characters, omitted_details, details = LIMIT - len(text) - len(table) - 500, 0, ""
+    table, omitted_rows = _table(report, MAX_TABLE_LENGTH - len(text))
+    # The 500 characters are for the note on what is left out.
+    free_characters, omitted_details, details = MAX_LENGTH - len(text) - len(table) - 500, 0, ""
     for detail in _details(report):
         if len(details) + len(detail) <= free_characters:
             details += detail
@@ -246,8 +250,8 @@ def _detail(
 ) -> str:
     """Return a foldable element: its title, the lines of changes, and paragraphs below them."""
     lines = lines_in(changes, prompt)
-    if len(lines) > LINES:
-        lines = [*lines[:LINES], f"… {len(lines) - LINES:,} more lines"]
+    if len(lines) > MAX_DETAIL_LINES:
+        lines = [*lines[:MAX_DETAIL_LINES], f"… {len(lines) - MAX_DETAIL_LINES:,} more lines"]
     paragraphs = [fenced(lines)] if lines else []
     body = "\n".join([*paragraphs, *(f"{line}\n" for line in below)])
     return f"\n<details>\n<summary>{title}</summary>\n\n{body}\n</details>\n"
@@ -258,6 +262,7 @@ def _code(name: str) -> str:
 
 
 def _entities(text: str) -> str:
+    """Return a text with an entity of HTML for each character that may mean something."""
     return _MEANS_SOMETHING.sub(lambda match: f"&#{ord(match[0])};", text)
 
 

@@ -34,7 +34,7 @@ OPEN, CLOSE = "⟦", "⟧"
 GOES_ON = "⟦+⟧"
 """The bracket at the end of a line before a sign: the text continues without a line end."""
 
-NAMES = {
+CHARACTER_NAMES = {
     "⟦": "⟦", "\r": "CR", "\n": "LF", "\t": "TAB", " ": "SP", "\xa0": "NBSP", "\0": "NUL",
     "\x1b": "ESC", "\u200b": "ZWSP", "\u200c": "ZWNJ", "\u200d": "ZWJ", "\ufeff": "BOM",
     "\u2028": "LS", "\u2029": "PS",
@@ -42,19 +42,23 @@ NAMES = {
 _NONCHARACTERS = r"\ufdd0-\ufdef" + "".join(
     rf"\U{plane:04x}fffe\U{plane:04x}ffff" for plane in range(1, 17)
 )
-_BLANKS = r"\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800"
-_UNSEEN = pattern(f"[{UNSEEN}]")
-_ALWAYS = pattern(
-    rf"[⟦\x00-\x08\x0b-\x1f\x7f-\x9f{_BLANKS}\ud800-\udfff\ufffe\uffff{_NONCHARACTERS}]"
+_ODD_BLANKS = r"\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800"
+_UNSEEN_CHARACTER = pattern(f"[{UNSEEN}]")
+# The characters that always become brackets. Joiners and selectors become brackets only where they
+# belong to no spelling: ``INVISIBLE`` finds these.
+_ALWAYS_SHOWN = pattern(
+    rf"[⟦\x00-\x08\x0b-\x1f\x7f-\x9f{_ODD_BLANKS}\ud800-\udfff\ufffe\uffff{_NONCHARACTERS}]"
 )
-_TRAILING = re.compile(r"[ \t\u3000]+(?=\n|\Z)")
+_BLANKS_AT_END = re.compile(r"[ \t\u3000]+(?=\n|\Z)")
+# A plain name begins in lower case, so it is not the bracket of a character. A name that ends in a
+# number is not plain: it could be one of several values with one name.
 _PLAIN_NAME = re.compile(r"[a-z](?:[a-z0-9_ .:-]*[a-z0-9_])?")
-_NUMBERED = re.compile(r"-[0-9]+\Z")
+_NUMBER_AT_END = re.compile(r"-[0-9]+\Z")
 
 
 def bracket_of(character: str) -> str:
     """Return the bracket for a character, such as ``⟦CR⟧`` or ``⟦U+202E⟧``."""
-    return f"⟦{NAMES.get(character) or f'U+{ord(character):04X}'}⟧"
+    return f"⟦{CHARACTER_NAMES.get(character) or f'U+{ord(character):04X}'}⟧"
 
 
 def with_brackets(text: str, *, one_line: bool = False) -> str:
@@ -72,8 +76,8 @@ def with_brackets(text: str, *, one_line: bool = False) -> str:
         return "".join(bracket_of(line) if line in ("\n", "\t") else line for line in lines)
     if text.isascii() and text.isprintable():
         return text
-    text = _ALWAYS.sub(lambda match: bracket_of(match[0]), text)
-    if text.isascii() or not _UNSEEN.search(text):
+    text = _ALWAYS_SHOWN.sub(lambda match: bracket_of(match[0]), text)
+    if text.isascii() or not _UNSEEN_CHARACTER.search(text):
         return text
     return INVISIBLE.sub(lambda match: bracket_of(match[1]) if match[1] else match[0], text)
 
@@ -95,7 +99,7 @@ def with_end_brackets(text: str) -> str:
     >>> with_end_brackets("a  \nb")
     'a⟦SP⟧⟦SP⟧\nb'
     """
-    return _TRAILING.sub(lambda match: "".join(map(bracket_of, match[0])), text)
+    return _BLANKS_AT_END.sub(lambda match: "".join(map(bracket_of, match[0])), text)
 
 
 def value_bracket(name: str, number: int = 0) -> str:
@@ -106,7 +110,7 @@ def value_bracket(name: str, number: int = 0) -> str:
     >>> [value_bracket(name) for name in ("date", "CR", "uuid-2")] + [value_bracket("uuid", 2)]
     ['⟦date⟧', '⟦"CR"⟧', '⟦"uuid-2"⟧', '⟦uuid-2⟧']
     """
-    if not _PLAIN_NAME.fullmatch(name) or _NUMBERED.search(name):
+    if not _PLAIN_NAME.fullmatch(name) or _NUMBER_AT_END.search(name):
         name = json.dumps(name).replace("\x7f", "\\u007f")
     return f"⟦{name}-{number}⟧" if number else f"⟦{name}⟧"
 
@@ -241,15 +245,16 @@ class PromptFile:
     libraries: tuple[tuple[str, str | None], ...] = attrs.field(default=(), eq=False, repr=False)
 
 
-TITLE = "──▶ "
-WITHIN = "─▷ "
+TITLE_SIGN = "──▶ "
+SECTION_SIGN = "─▷ "
 """How a title begins, and a sign in the middle of a text, which names the section below it."""
-_LIKE_A_MARK = re.compile(r"^(?=\\|[^\S\n]*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
+# ``serialise`` writes a backslash before a line that begins like a sign, or with a backslash.
+_LIKE_A_SIGN = re.compile(r"^(?=\\|[^\S\n]*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
 _ESCAPE = re.compile(r"^\\", re.MULTILINE)
 _VERSION_LINE = re.compile(r"---\r?\npromptdsl-snapshot: ([0-9]{1,9})$", re.MULTILINE)
 _HEADER_LINE = re.compile(r"([a-z][a-z -]*):(?: (.+))?")
 
-_COUNT = re.compile(r"^(tokens: ~|dropped: .*, ~)([\d,]+)", re.MULTILINE)
+_ROUNDED_COUNT = re.compile(r"^(tokens: ~|dropped: .*, ~)([\d,]+)", re.MULTILINE)
 """A rounded number in a header, with the text before it."""
 
 
@@ -272,16 +277,17 @@ def serialise(file: PromptFile) -> str:
     ]
     lines.append("---")
     for file_entry in file.entries:
-        lines += ("", f"{TITLE}{file_entry.title}")
+        lines += ("", f"{TITLE_SIGN}{file_entry.title}")
         for part, next_part in zip(file_entry.parts, (*file_entry.parts[1:], None), strict=False):
             if part.sign:
                 lines.append(part.sign)
-            text = _LIKE_A_MARK.sub(r"\\", part.text)
-            if next_part and next_part.sign.startswith(WITHIN):
+            text = _LIKE_A_SIGN.sub(r"\\", part.text)
+            if next_part and next_part.sign.startswith(SECTION_SIGN):
                 # The sign needs its own line, even if the section begins in the middle of a line.
                 if text:
                     lines.append(text[:-1] if text.endswith("\n") else f"{text}{GOES_ON}")
             elif text:
+                # A last line end would look like the end of the line above: a backslash shows it.
                 lines.append(f"{text}\\" if text.endswith("\n") else text)
     lines.append("")
     return "\n".join(lines)
@@ -300,8 +306,9 @@ def parse(text: str) -> PromptFile:
         raise _format_error(len(lines) + 1, "has no line end")
     header, start = _read_header(lines)
     file_entries: list[FileEntry] = []
+    # Only the next title ends an entry, so the list has a title alone until then.
     for index, line in enumerate(lines[start:], start):
-        if line.startswith(TITLE):
+        if line.startswith(TITLE_SIGN):
             if lines[index - 1] != "":
                 raise _format_error(index, "is not the empty line before a message")
             if file_entries:
@@ -309,11 +316,11 @@ def parse(text: str) -> PromptFile:
             start = index
             file_entries.append(FileEntry(line))
         elif not file_entries and (line or index > start):
-            raise _format_error(index + 1, f"does not begin with {TITLE!r}")
+            raise _format_error(index + 1, f"does not begin with {TITLE_SIGN!r}")
     if file_entries:
         file_entries[-1] = _read_entry(lines[start:])
     elif start < len(lines):
-        raise _format_error(start + 1, f"does not begin with {TITLE!r}")
+        raise _format_error(start + 1, f"does not begin with {TITLE_SIGN!r}")
     return PromptFile(header, tuple(file_entries))
 
 
@@ -368,25 +375,25 @@ def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:
 def _counts(text: str) -> tuple[str, list[int]]:
     """Return a snapshot without the rounded numbers of its header, and these numbers."""
     header, end, messages = text.partition("\n---\n")
-    counts = [int(match[2].replace(",", "")) for match in _COUNT.finditer(header)]
-    return _COUNT.sub(r"\1", header) + end + messages, counts
+    counts = [int(match[2].replace(",", "")) for match in _ROUNDED_COUNT.finditer(header)]
+    return _ROUNDED_COUNT.sub(r"\1", header) + end + messages, counts
 
 
 def _read_entry(lines: list[str]) -> FileEntry:
     """Return the entry in some lines; the first line is its title."""
     parts: list[FilePart] = []
     sign, text_lines = "", list[str]()
-    for line in (*lines[1:], None):
+    for line in (*lines[1:], None):  # ``None`` ends the last part
         if line is not None and not line.startswith("─"):
             text_lines.append(line)
             continue
         text = _ESCAPE.sub("", "\n".join(text_lines))
-        if text_lines and line is not None and line.startswith(WITHIN):
+        if text_lines and line is not None and line.startswith(SECTION_SIGN):
             text = text.removesuffix(GOES_ON) if text.endswith(GOES_ON) else f"{text}\n"
         if sign or text_lines or parts:
             parts.append(FilePart(sign, text))
         sign, text_lines = line or "", []
-    return FileEntry(lines[0].removeprefix(TITLE), tuple(parts))
+    return FileEntry(lines[0].removeprefix(TITLE_SIGN), tuple(parts))
 
 
 def _format_error(line: int, problem: str, *, fix: str = "") -> SnapshotFormatError:

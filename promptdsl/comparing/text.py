@@ -15,19 +15,26 @@ from typing import Literal, NamedTuple
 import attrs
 
 from promptdsl.comparing.alignment import Hunk, hunks, increasing, most_alike
-from promptdsl.comparing.changes import HEADER, LISTED, TEXT, Change, changes, source_by_location
-from promptdsl.comparing.snapshot_file import NOT_SENT, WITHIN, PromptFile, title_of
+from promptdsl.comparing.changes import (
+    HEADER,
+    LISTED,
+    TEXT_SIGN,
+    Change,
+    changes,
+    source_by_location,
+)
+from promptdsl.comparing.snapshot_file import NOT_SENT, SECTION_SIGN, PromptFile, title_of
 from promptdsl.foundation.unicode import equal_start
 
 # The lines of a change: equal, removed and added lines, and the changed words in a line.
 
 CONTEXT = 2
 """The number of equal lines before and after a change in the text."""
-MANY = 200_000
+MAX_COMPARED = 200_000
 """The maximum number of characters of two lines together whose words are compared."""
-AROUND = 24
+WORD_CONTEXT = 24
 """The number of equal characters next to changed words in the text."""
-ALIKE = 0.3
+MIN_LIKENESS = 0.3
 """The minimum share of equal words for two lines to be one changed line."""
 
 
@@ -67,7 +74,7 @@ def rows_of(change: Change) -> Iterator[Row]:
     """
     text = change.before or change.after or ""
     sign, _, rest = text.partition("\n")
-    if change.kind in ("added", "removed") and rest and sign.startswith((TEXT, WITHIN)):
+    if change.kind in ("added", "removed") and rest and sign.startswith((TEXT_SIGN, SECTION_SIGN)):
         change = attrs.evolve(change, before=change.before and rest, after=change.after and rest)
     for hunk_index, (equal_lines, removed_lines, added_lines) in enumerate(hunks_of(change)):
         is_last = not (removed_lines or added_lines)
@@ -93,7 +100,7 @@ def _equal(equal_lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iter
 def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[Row]:
     """Yield the removed and the added lines; a line and the line that replaced it are one row."""
     old_start = new_start = 0
-    pairs = increasing(most_alike(old, new, minimum=ALIKE))
+    pairs = increasing(most_alike(old, new, minimum=MIN_LIKENESS))
     for old_index, new_index in [*pairs, (len(old), len(new))]:
         yield from (Row("removed", before=line) for line in old[old_start:old_index])
         yield from (Row("added", after=line) for line in new[new_start:new_index])
@@ -112,8 +119,8 @@ def changed_words(old: str, new: str) -> tuple[WordHunk, ...]:
 
     The tuple is empty if few words are equal, or if the lines are too long to compare.
     """
-    start = max(equal_start(old, new) - AROUND, 0)
-    if len(old) + len(new) - 2 * start > MANY:
+    start = max(equal_start(old, new) - WORD_CONTEXT, 0)
+    if len(old) + len(new) - 2 * start > MAX_COMPARED:
         return ()
     first, second = (re.findall(r"\w+|\s+|[^\w\s]", line[start:]) for line in (old, new))
     words: list[WordHunk] = []
@@ -126,7 +133,7 @@ def changed_words(old: str, new: str) -> tuple[WordHunk, ...]:
             added_text = last.added + equal_text + added_text
             equal_text = last.equal
         words.append(WordHunk(equal_text, removed_text, added_text))
-    if sum(len(hunk.equal) for hunk in words) < ALIKE * (max(len(old), len(new)) - start):
+    if sum(len(hunk.equal) for hunk in words) < MIN_LIKENESS * (max(len(old), len(new)) - start):
         return ()
     first_hunk = WordHunk(old[:start] + words[0].equal, *words[0][1:])
     return first_hunk, *words[1:]
@@ -161,7 +168,7 @@ def changed_words(old: str, new: str) -> tuple[WordHunk, ...]:
 # ``user[0]``, then the sections, from the outer one to the inner one. An address in system text has
 # no turn. A header may have more than one line of each name in ``LISTED``.
 
-LONG = 60
+MIN_LONG_LINE = 60
 """A changed line of at least this length, in characters, is followed by its changed words."""
 EXCHANGE = ("user", "assistant", "tool", "history")
 """The first words of the addresses of turns, such as ``user[0]``, that a budget drops together.
@@ -169,7 +176,7 @@ EXCHANGE = ("user", "assistant", "tool", "history")
 A budget drops an event or a grounding of the prompt alone; the header has a line for it. An event
 that a history drops with its exchange has no line, so it is reported as removed.
 """
-OF_RESULTS = " result"
+REASON_OF_RESULTS = " result"
 """Characters that are only in ``dropped`` lines whose reason is about results of tools.
 
 These lines drop no turn for a budget, so they do not count. ``4 of its results are cleared`` and
@@ -186,11 +193,13 @@ NOUNS = {
 """For each name of header lines: the noun, its plural, the verbs for added and removed lines."""
 BUDGET_VERBS = {"removed": "dropped for the budget", "added": "not dropped any more"}
 """The verb for a change that a budget makes, by the kind of the change."""
-SHORT = 60
+MAX_SHOWN_LINE = 60
 """The maximum length of a changed header line that the sentence shows, in characters."""
 _LABEL = re.compile(r"⟦[a-z][^⟧]*⟧")
 """The bracket of a ``Volatile`` value in a snapshot."""
-_NUMBERED = re.compile(r"^(system|developer|user|assistant|tool|event|ephemeral|history)\[[0-9]+\]")
+_NUMBERED_TURN = re.compile(
+    r"^(system|developer|user|assistant|tool|event|ephemeral|history)\[[0-9]+\]"
+)
 """The beginning of the address of a turn without an id."""
 
 
@@ -340,6 +349,7 @@ def _changed_clause(line: Change, total: str = "") -> str:
 def _joined(all_names: Sequence[str]) -> str:
     """Return names as one text, each name once; of more than four names only the first three."""
     names = [*dict.fromkeys(all_names)]
+    # Four names take no more space than three names and "1 more".
     if len(names) > 4:
         names[3:] = [f"{len(names) - 3} more"]
     if len(names) == 1:
@@ -393,7 +403,11 @@ def _addresses_by_change_kind(header: Sequence[Change]) -> dict[str, BudgetAddre
     by_line_kind: dict[str, set[str]] = {"added": set(), "removed": set()}
     for line in header:
         address, _, why = (line.after or line.before or "").partition(", ~")
-        if line.location[1] == "dropped" and line.kind in by_line_kind and OF_RESULTS not in why:
+        if (
+            line.location[1] == "dropped"
+            and line.kind in by_line_kind
+            and REASON_OF_RESULTS not in why
+        ):
             by_line_kind[line.kind].add(address.removeprefix("dropped: "))
     dropped_now = by_line_kind["added"]
     # An address in both kinds of lines is still dropped: only its tokens or its reason changed.
@@ -405,7 +419,7 @@ def _budget_addresses(addresses: Collection[str]) -> BudgetAddresses:
     return BudgetAddresses(
         addresses=frozenset(addresses),
         first_words=frozenset(address.partition("[")[0] for address in addresses),
-        unnumbered=frozenset(_NUMBERED.sub(r"\1", address) for address in addresses),
+        unnumbered=frozenset(_NUMBERED_TURN.sub(r"\1", address) for address in addresses),
     )
 
 
@@ -502,7 +516,7 @@ def _before_and_after(change: Change, count: str = "") -> str | None:
     if count:
         after = [count, *after[1:]]
     text = f"{' '.join(before)} -> {' '.join(after)}"
-    return text if len(text) <= SHORT else None
+    return text if len(text) <= MAX_SHOWN_LINE else None
 
 
 def note_of(change: Change) -> str:
@@ -558,7 +572,7 @@ def _changed_lines(row: Row) -> Iterator[str]:
     The notes are the changed words of a long line, and letters that only look equal.
     """
     yield from (f"- {row.before}", f"+ {row.after}")
-    if row.words and max(len(row.before), len(row.after)) >= LONG:
+    if row.words and max(len(row.before), len(row.after)) >= MIN_LONG_LINE:
         yield f"~ {_with_signs(row.words)}"
     if note := _note_on_letters(row):
         yield f"({note})"
@@ -590,9 +604,10 @@ def _with_signs(words: Sequence[WordHunk]) -> str:
     """Return a line with its changed words as ``[-old-]{+new+}``, and few of the equal words."""
     text = ""
     for hunk_index, (full_text, removed_text, added_text) in enumerate(words):
-        head = full_text[:AROUND] if hunk_index else ""
-        tail = full_text[-AROUND:] if removed_text or added_text else ""
+        head = full_text[:WORD_CONTEXT] if hunk_index else ""
+        tail = full_text[-WORD_CONTEXT:] if removed_text or added_text else ""
         is_short = len(full_text) <= len(head) + len(tail) + 1
+        # One left-out character would be replaced by one ``…``.
         equal_text = full_text if is_short else f"{head}…{tail}"
         text += equal_text
         if removed_text:

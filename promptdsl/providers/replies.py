@@ -88,8 +88,8 @@ def read_response(
         fields = mapping(reply)
         sender = provider_of(fields)
         if sender is None:
-            keys = ", ".join(map(shown_name, fields)) or "none"
-            raise DataError(f"no provider sends a response with these keys: {keys}")
+            shown_keys = ", ".join(map(shown_name, fields)) or "none"
+            raise DataError(f"no provider sends a response with these keys: {shown_keys}")
         message = with_response_id(
             TARGETS[provider_of_reply(sender, provider_name)].read_response(fields), fields
         )
@@ -266,7 +266,7 @@ def _as_data(value: object) -> object:
 
 # Read a stream: pass its events on unchanged, and collect the message of the reply.
 
-E = TypeVar("E")
+E = TypeVar("E")  # an event of a stream
 _EMPTY = Message("assistant", (), kind="recorded", finish_reason="interrupted")
 """The message of a stream before any event was read."""
 
@@ -363,6 +363,7 @@ class Reading(Generic[E]):
         self._has_ended = True
 
     def _begin(self, method: str, advice: str) -> None:
+        """Begin to iterate; raises :class:`DataError` if the events have no such method."""
         if not hasattr(self._events, method):
             raise DataError(f"this stream is {advice}", at=(author(),))
         self._has_started = True
@@ -498,12 +499,14 @@ def _refuse(event: Param) -> None:
     if any(is_mapping(answer) and answer.get("index") for answer in answers):
         fix = "ask for one answer: n=1, or for Gemini candidate_count=1"
         raise DataError("a second answer to one request", fix=fix)
-    failed = mapping(event.get("response")) if event.get("type") == "response.failed" else event
-    keys = [key for key in failed if key == "error" or str(key).endswith("Exception")]
-    errors = [failed[key] for key in keys if failed[key]]
+    # Responses has the error in the response that failed. Bedrock names the exception in the key.
+    fields = mapping(event.get("response")) if event.get("type") == "response.failed" else event
+    error_keys = [key for key in fields if key == "error" or str(key).endswith("Exception")]
+    errors = [fields[key] for key in error_keys if fields[key]]
     if errors or event.get("type") in ("error", "response.failed"):
         fix = "send the request again; reading.message has what came before"
-        raise DataError(f"the provider sent an error: {[*errors, failed][0]}", fix=fix)
+        # Without an error, all fields are shown.
+        raise DataError(f"the provider sent an error: {[*errors, fields][0]}", fix=fix)
 
 
 def _interrupted(message: Message, tags: tuple[str, str] | None) -> Message:
@@ -511,13 +514,14 @@ def _interrupted(message: Message, tags: tuple[str, str] | None) -> Message:
     blocks: list[Block] = []
     incomplete: list[str] = []
     unknown = [block.data for block in message.content if isinstance(block, UnknownBlock)]
-    answered = [data.get("tool_use_id") for data in unknown]
+    answered_ids = [data.get("tool_use_id") for data in unknown]
     for block in message.content:
         data = block.data if isinstance(block, UnknownBlock) else block.extra
         name = str(data.get("type", block.type))
         is_open = data.get("status") == "in_progress"
         call = data.get("function_call")
         if isinstance(block, ToolUseBlock):
+            # The arguments of an incomplete call are no JSON object yet.
             name, is_open = f"call of {block.name}", block.input is None
         elif is_mapping(call) and call.get("will_continue"):
             name, is_open = f"call of {call.get('name')}", True
@@ -528,7 +532,7 @@ def _interrupted(message: Message, tags: tuple[str, str] | None) -> Message:
             name, is_open = "reasoning", block.text.startswith(tags[0])
         elif name.endswith("_tool_use"):
             # The service refuses a call of its own tool without the result.
-            is_open = data.get("id") not in answered
+            is_open = data.get("id") not in answered_ids
         if is_open:
             incomplete.append(name)
         elif not isinstance(block, TextBlock) or block.text or block.extra:

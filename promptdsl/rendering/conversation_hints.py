@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
 
 SPEAKERS = ("user", "assistant", "tool")
+"""The roles of the turns of a conversation."""
 ASKING = ("user", "tool")
+"""The roles of the turns that a model answers."""
 
 
 def end_hints(
@@ -343,6 +345,7 @@ def clearing_hints(
                 )
                 yield hint("unreached_clearing", f"keep={rule.keep:,}", why, source=node.source)
         elif rule.at_least is not None and total is not None:
+            # Clearing was needed, or half of the budget is used: then the setting is no mistake.
             if total + cleared > limit or total * 2 >= limit:
                 continue
             what = f"at_least={rule.at_least:,}"

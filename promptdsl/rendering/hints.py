@@ -56,12 +56,12 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
     for node in recordings(root):
         if node.provider_format == "messages":
             why = "the key is unknown: it is kept in Message.extra, and not sent"
-            keys = _kept_keys(node)
+            unread = _kept_keys(node)
         else:
             provider_format = wire_of(node.provider_format).provider_format
             why = f"History.from_{provider_format} does not read it, so it is not sent"
-            keys = unread_keys(node.items, node.provider_format)
-        for key, location in keys:
+            unread = unread_keys(node.items, node.provider_format)
+        for key, location in unread:
             yield hint("unread_key", f"key {key!r}", why, location, source=node.source)
 
 
@@ -162,7 +162,7 @@ def id_hints(tree: RootNode) -> Iterator[Loss]:
     Agents make ids of calls with white space, too. So for a result there is a hint only if it has
     no content.
     """
-    with_ids = (REQUEST | RESULT) << SHIFT
+    with_ids = (REQUEST | RESULT) << SHIFT  # the bits of turns with a grounding or a result
     for turn in among_turns(tree):
         if not turn._mask & with_ids:
             continue
@@ -204,7 +204,9 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
 
     What a template uses is known only if it was rendered: the others count as using everything.
     """
+    # Each template that was rendered, with the keys of its mapping and the names that it uses.
     nodes: list[tuple[TemplateNode, frozenset[str], frozenset[str]]] = []
+    # By the keys of a mapping: the names that templates with such a mapping use.
     used: defaultdict[frozenset[str], set[str]] = defaultdict(set)
     nodes_by_id = {
         id(node): node for name in ("written", "fill") for node in opaque_nodes(stages[name])
@@ -309,6 +311,7 @@ _TAG = re.compile(r"\s*(?:</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>|[`~]{3,}[^`\n]*)\s
 
 
 _INSTRUCTIONS = ("system", "developer")
+"""The roles whose values are encoded, outside of fences."""
 
 
 def has_tag_values(root: Node, messages: Iterable[Message]) -> bool:
@@ -341,7 +344,8 @@ def tag_hints(spans: Iterable[Span]) -> Iterator[Loss]:
 
 _START = re.compile(r"<\w+ (?:at|'|\")")
 _END = ": not rendered>"
-LONGEST = 500
+"""How the first line of an outline begins and ends, such as ``<Text at a.py:3: not rendered>``."""
+SEARCHED_CHARACTERS = 500
 """How many characters before the end of an outline's first line are searched for its beginning."""
 
 
@@ -364,7 +368,7 @@ def _first_line(text: str) -> str | None:
     """Return the first line of an outline that a text contains."""
     end = text.find(_END)
     while end >= 0:
-        line = text[max(end - LONGEST, 0) : end].rpartition("\n")[2]
+        line = text[max(end - SEARCHED_CHARACTERS, 0) : end].rpartition("\n")[2]
         start = _START.search(line)
         if start and line[-1].isdigit():
             return line[start.start() :] + _END

@@ -168,18 +168,18 @@ def node_of_block(
     The result is ``None`` for a block or a cache mark of the turn itself.
     """
     turn, page, node = turn_block.turn, turn_block.page, None
-    if is_mark and turn.node.options.cache and turn_block.location == len(turn.blocks) - 1:
+    if is_mark and turn.node.options.cache and turn_block.index_on_page == len(turn.blocks) - 1:
         return None
-    locations = [turn_block.location, *block[1:]]
+    indices = [turn_block.index_on_page, *block[1:]]
     # A tool turn has one block, its result, and its page is that of the result's content.
-    for location in block[1:] if isinstance(turn.node, ToolTurnNode) else locations:
+    for index in block[1:] if isinstance(turn.node, ToolTurnNode) else indices:
         if page is None:
             break
-        pieces = page.segments[location].pieces
+        pieces = page.segments[index].pieces
         # The first piece with content; if there is none, the first gap or heading.
         first_piece = next((piece for piece in pieces if piece.kind not in _FRAME), pieces[0])
-        node = (page.cache_marks.get(location) if is_mark else None) or first_piece.node
-        page = page.results.get(location)
+        node = (page.cache_marks.get(index) if is_mark else None) or first_piece.node
+        page = page.results.get(index)
     return node
 
 

@@ -74,6 +74,7 @@ class Measuring:
     and the role of its message, and returns the attachment with the bytes of a ``media_loader``.
     ``priced`` are the types of blocks that are counted in a payload. ``unpriced`` are the tokens of
     the payload without such blocks, by the role and whether it is in a result with an error.
+    ``frames`` are the tokens around a message, by its role.
     """
 
     def __init__(
@@ -135,8 +136,8 @@ class Measuring:
         """Return whether a recorded message is sent as one with the message before it."""
         wire, merges = self.facts.wire, self.config.merge_consecutive
         if not wire.two_sided:
-            keys = [merge_key(m.role, m.kind, m.name) for m in (previous, message)]
-            return merges and message.role != "tool" and keys[0] == keys[1]
+            old_key, key = (merge_key(m.role, m.kind, m.name) for m in (previous, message))
+            return merges and message.role != "tool" and old_key == key
         side = self._side(message.role)
         needed = message.role == "tool" or not wire.takes_neighbours
         return side != "" and side == self._side(previous.role) and (merges or needed)
@@ -176,7 +177,8 @@ class Measuring:
         messages, _, layout = lower(tree, config=self.config, media_roots=self.media_roots)
         missing, reader = {*requested_ids}, LayoutReader(layout, messages)
         counts: dict[int, int] = {}
-        # The results of a turn are messages before the message of its other content.
+        # The results of a turn are messages before the message of its other content: so the first
+        # role is that of a result, if there is one, and the last is that of other content.
         roles: list[Role] = [message.role for message in messages] or ["user"]
         turns = (turn for entry in range(len(layout.entries)) for turn in reader.turns_of(entry))
         for written_node in (written_node for turn in turns for written_node in turn.nodes):
@@ -204,7 +206,7 @@ class Measuring:
             # The blocks of an event are direct children of its turn.
             node = with_content(node, dissolved_in_turn(node))
         tree = with_content(make(RootNode, transformation=None, equipment=()), (node,))
-        if isinstance(node, NoteNode):
+        if isinstance(node, NoteNode):  # it becomes a turn
             tree = expand(tree)
         for _, mask, run in PASSES_OF_ONE_TURN:
             if tree._mask & mask or mask == ANY:

@@ -26,8 +26,10 @@ from promptdsl.tree.node import Node, walk
 from promptdsl.tree.part_nodes import MediaNode
 from promptdsl.tree.turn_nodes import RecordedNode
 
-ASYNC = "use await arender(...) for this target"
-PAGE = "the bytes look like a web page, perhaps an error page: check the status in media_loader"
+ASYNC_ADVICE = "use await arender(...) for this target"
+WEB_PAGE_ADVICE = (
+    "the bytes look like a web page, perhaps an error page: check the status in media_loader"
+)
 
 
 class Unloaded(Exception):
@@ -144,7 +146,7 @@ class MediaLoading:
             if close is not None:
                 close()
             problem = "this media_loader is asynchronous, and render() does not wait"
-            raise MediaError(problem, fix=ASYNC, at=(_line_of(address, tree),))
+            raise MediaError(problem, fix=ASYNC_ADVICE, at=(_line_of(address, tree),))
         return _checked(result, address, tree)
 
     def _filled(self, block: MediaBlock, tree: Node) -> MediaBlock:
@@ -157,7 +159,7 @@ class MediaLoading:
                 source = of_file(block.source, data, block.type)
             except MediaError as error:
                 what = f"{error.what}: {_shortened(address)}"
-                fix = PAGE if data.lstrip()[:1] == b"<" else error.fix
+                fix = WEB_PAGE_ADVICE if data.lstrip()[:1] == b"<" else error.fix
                 raise MediaError(what, fix=fix, at=(_line_of(address, tree),)) from None
             self.sources[key] = source
         return with_bytes(block, source)

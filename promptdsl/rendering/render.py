@@ -231,6 +231,7 @@ _awaited.__qualname__ = "arender"  # Python's warning names it, if nobody awaits
 
 
 def _root(tree: Node | Prompt) -> RootNode:
+    # OPEN without CLOSED: the block of the timeline is still open, which ``root_around`` refuses.
     if isinstance(tree, RootNode) and tree._mask & FAILED != OPEN:
         return cast("RootNode", finish(tree))
     return root_around(tree)
@@ -239,7 +240,7 @@ def _root(tree: Node | Prompt) -> RootNode:
 def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
     """Return the result: run the passes that do not depend on the target, then those that do."""
     tree = root
-    if not tree._mask & CHANGING:
+    if not tree._mask & CHANGING:  # no pass has work to do, so each stage is the same tree
         return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)))
     lost: list[tuple[Node, int]] = []
     stages = [("written", tree)]

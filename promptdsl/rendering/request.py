@@ -97,6 +97,7 @@ class RenderRequest:
     """The tokens for a lazy of weight 1; set before the first lazy runs."""
 
 
+# The advice for options that other libraries have, and that belong elsewhere here.
 _ELSEWHERE = {
     **dict.fromkeys(("temperature", "top_p", "stop", "stream"), "pass it to the client yourself"),
     **dict.fromkeys(

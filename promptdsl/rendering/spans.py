@@ -139,20 +139,20 @@ def with_texts(prompt: Prompt, spans: Sequence[Span]) -> Prompt:
 class TurnBlock(NamedTuple):
     """A block of a message, and where it is in the turn that wrote it.
 
-    ``location`` is its index on the ``page`` of the turn. ``page`` is ``None`` if only the address
-    and the line of ``turn`` are known.
+    ``index_on_page`` is its index on the ``page`` of the turn. ``page`` is ``None`` if only the
+    address and the line of ``turn`` are known.
     """
 
     turn: WrittenTurn
     page: WrittenPage | None
-    location: int
+    index_on_page: int
 
     def content_page(self) -> WrittenPage | None:
         """Return the page with the content of the block, a tool result."""
         # A tool turn has one block, its result, and its page is that of the result's content.
         if self.page is None or isinstance(self.turn.node, ToolTurnNode):
             return self.page
-        return self.page.results.get(self.location)
+        return self.page.results.get(self.index_on_page)
 
 
 class TimelineEntry(NamedTuple):
@@ -210,9 +210,9 @@ class SpanReader:
                     continue
                 page = turn_block.content_page()
                 for inner, inner_block in enumerate(block.content):
-                    inner_location = TurnBlock(turn_block.turn, page, inner)
-                    at = index, block_index, inner
-                    yield from self._spans_of(inner_location, inner_block, at)
+                    inner_turn_block = TurnBlock(turn_block.turn, page, inner)
+                    location = index, block_index, inner
+                    yield from self._spans_of(inner_turn_block, inner_block, location)
 
     def _spans_of(
         self, turn_block: TurnBlock, block: Block, location: tuple[int, int, int | None]
@@ -221,7 +221,7 @@ class SpanReader:
         message, block_index, inner = location
         text = text_of_block(block)
         page = turn_block.page
-        written_pieces = page.segments[turn_block.location].pieces if page else []
+        written_pieces = page.segments[turn_block.index_on_page].pieces if page else []
         runs = joined(written_pieces)
         if not written_pieces or text != "".join([piece.text for piece in written_pieces]):
             runs = [(TextRun(len(text), "conversation"), None)]
@@ -259,8 +259,8 @@ class SpanReader:
         if entry_index not in self.cached_blocks:
             self.cached_blocks[entry_index] = message_blocks(self.entry(entry_index).turns, node)
         blocks = self.cached_blocks[entry_index]
-        turn, location = blocks[message_index - self._messages_before(entry_index)][block_index]
-        return TurnBlock(turn, turn.page, location)
+        turn, index = blocks[message_index - self._messages_before(entry_index)][block_index]
+        return TurnBlock(turn, turn.page, index)
 
     def message_turn(self, index: int) -> WrittenTurn:
         """Return a message as a turn, which has an address and a line, but no page."""
@@ -304,7 +304,7 @@ def joined(pieces: Sequence[WrittenPiece]) -> list[tuple[TextRun, WrittenNode | 
     Neighbouring runs of one node and one kind are joined, except for values.
     """
     runs: list[tuple[TextRun, WrittenNode | None]] = []
-    last_run, last_node = TextRun(0, "value"), None
+    last_run, last_node = TextRun(0, "value"), None  # a value is joined with nothing
     for text, node, piece_kind in pieces:
         for run in runs_of(len(text), piece_kind):
             if node is last_node and run.kind == last_run.kind and run.kind in JOINED:

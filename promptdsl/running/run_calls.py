@@ -71,7 +71,7 @@ def result_of(value: object) -> CallResult:
     dump: Any = getattr(value, "model_dump", None)  # Any: a method of a pydantic model
     if callable(dump) and is_list(getattr(value, "content", None)):
         data = cast("JsonDict", dump(mode="json", by_alias=True))
-        if "isError" in data:
+        if "isError" in data:  # only the result of an MCP tool has this key
             return _mcp_result(data)
     return CallResult(write_json(plain(value, "result", _leaf)))
 
@@ -199,7 +199,11 @@ def _no_calls(argument: object) -> OptionError:
 
 
 def value_of_call(tool: RunnableTool, call: ToolUseBlock) -> object:
-    """Run the function of a tool for a call, and return what the function returns."""
+    """Run the function of a tool for a call, and return what the function returns.
+
+    For a class of pydantic, it is an instance of the class. Raises :class:`BadArgumentsError` for
+    arguments that do not fit, and what the function raises.
+    """
     with detached():
         arguments = checked_arguments(tool, call)
         if tool.arguments is not None and tool.arguments.is_model:
@@ -208,7 +212,7 @@ def value_of_call(tool: RunnableTool, call: ToolUseBlock) -> object:
 
 
 def finished_result(value: object) -> CallResult:
-    """Return the result for a value; raises :class:`DataError` for a coroutine."""
+    """Return the result for a value; raises :class:`DataError` for a coroutine, and closes it."""
     close = getattr(value, "close", None)
     if hasattr(value, "__await__") and callable(close):
         close()

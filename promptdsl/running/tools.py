@@ -116,7 +116,7 @@ def _call_parameters(function: Function) -> tuple[str, ...]:
         parameters = inspect.signature(function, eval_str=True).parameters
     except Exception:  # an annotation may be any code; a function in C may have no signature
         return ()
-    return tuple(name for name, kind in parameters.items() if takes_call(kind.annotation))
+    return tuple(name for name, parameter in parameters.items() if takes_call(parameter.annotation))
 
 
 def _is_async(function: Any) -> bool:  # Any: whatever can be called
@@ -132,7 +132,11 @@ def _is_async(function: Any) -> bool:  # Any: whatever can be called
 # The text names parameters and the types that they expect. It repeats nothing that the model wrote.
 
 _MAX_PROBLEMS = 10
+"""The maximum number of problems in the text: a model may write thousands of wrong arguments."""
 _NO_CONSTRAINTS = ("type", "title", "description", "default", "const", "contentMediaType")
+"""The keys of a schema that the text does not show as constraints of a value."""
+# Types of errors of pydantic: a name that the tool does not have, a missing argument, and an
+# argument that code of the author refused.
 _UNKNOWN_NAME = ("unexpected_keyword_argument", "extra_forbidden")
 _MISSING = ("missing", "missing_argument", "missing_keyword_only_argument")
 _REFUSED_BY_AUTHOR = ("value_error", "assertion_error")
@@ -161,6 +165,7 @@ def checked_arguments(tool: RunnableTool, call: ToolUseBlock) -> Any:  # Any: of
 
     checked: object = None
     try:
+        # A preset value may be any object, so it cannot be checked as JSON.
         if arguments.preset and arguments.is_model:
             checked = arguments.adapter.validate_python({**arguments.preset, **accepted})
         else:

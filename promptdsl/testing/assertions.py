@@ -27,9 +27,10 @@ from promptdsl.foundation.unicode import on_one_line, visible
 
 # The assertions: each raises an ``AssertionError`` if a rendered prompt is not as expected.
 
-LARGEST = 5
+MAX_LISTED = 5
 """The maximum number of sections, or of dropped parts, that a failure lists."""
 KINDS = ("content", "role", "hint")
+"""The kinds of losses."""
 
 
 @public_api
@@ -258,7 +259,7 @@ def _largest_sections(rendered: Rendered) -> Iterator[str]:
     for span, count in zip(rendered.spans(), rendered.tokens.spans, strict=True):
         tokens[span.address] += count
         lines.setdefault(span.address, span.source)
-    largest = [(address, count) for address, count in tokens.most_common(LARGEST) if count]
+    largest = [(address, count) for address, count in tokens.most_common(MAX_LISTED) if count]
     for address, count in largest:
         line = lines.get(address)
         yield f"  {count:,} {address}" + (f": {line}" if line else "")
@@ -284,7 +285,7 @@ def _spans_of(rendered: Rendered, address: str) -> list[Span]:
         advice = nearest(address, addresses) if addresses else "the prompt is empty"
         raise AssertionError(
             f"the prompt has no section or turn {address!r}: {advice}"
-            + "".join(dropped_lines[:LARGEST])
+            + "".join(dropped_lines[:MAX_LISTED])
         )
     return matches
 

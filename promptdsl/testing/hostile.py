@@ -139,7 +139,8 @@ CALL = (
     "the input of a call",
     "pass a mapping, not JSON text with the argument in it: ToolUse('find', {'q': q}, id)",
 )
-"""The constants above are the name and the advice for locations of other kinds."""
+"""``OUTSIDE``, ``TEMPLATE``, ``DEFINITION`` and ``CALL`` are the name and the advice for locations
+of other kinds. ``IN_CODE`` is only the advice for a value in a code fence of the author."""
 
 
 # The location of an argument in a prompt: what must stay true there, and which text breaks it.
@@ -147,7 +148,9 @@ CALL = (
 WORD = "40716253"
 """A harmless text that no prompt contains. ``upper()`` and ``quote()`` do not change it."""
 TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
+"""The slash of a closing tag, and the name of a tag."""
 ENDS_CODE = "ends its code fence"
+"""The problem of a text in the author's code."""
 
 
 @attrs.frozen
@@ -277,12 +280,15 @@ def is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
 # Markdown, as a tolerant reader understands it.
 
 CONTAINERS = re.compile(r"\s*(?:(?:[-+*>]|\d+[.)])\s+)*")
+"""The signs of lists and quotations at the beginning of a line."""
 LINES = {
     "rule": re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*"),
     "fence": re.compile(r"(?:```|~~~).*", re.DOTALL),
     "heading": re.compile(r"#{1,6}(?:\s.*)?", re.DOTALL),
 }
+"""The shape of each kind of line, after the signs in ``CONTAINERS``."""
 UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*")
+"""A line that makes the line above it a heading."""
 
 
 def skeleton(text: str) -> list[str]:
@@ -377,6 +383,8 @@ def data_problem(
                 span for span in spans if contents[span.message][span.block].type == "tool_use"
             ]
             tools = [Origin(definition.name, definition.source) for definition in definitions]
+            # The path begins with an index in ``_data_of``: first the definitions, then the calls.
+            # An empty path means that their number differs, so no origin is known.
             index = int([*change.path, -1][0])
             kind = CALL if index >= len(definitions) else DEFINITION
             origin = [*tools, *calls, None][index]

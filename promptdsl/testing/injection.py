@@ -56,6 +56,7 @@ from promptdsl.testing.hostile import (
 TARGETS = (None, *RECOGNISED)
 """The providers for which hostile texts are tried, one after the other."""
 EXPRESSION = HostileText("template syntax", f"{{{{ {WORD} + 0 }}}}")
+"""An expression of Jinja: if the argument is read as a template, it becomes the harmless word."""
 HARMLESS = ("", "x", "\xe9", "a < b", "x\ny", "x" * 5_000)
 """Texts that show whether a function leaves out or replaces harmless texts, too."""
 PROBE = (
@@ -63,6 +64,7 @@ PROBE = (
     f"{' x' * 2_000} "
 )
 """A text that shows whether the argument is cut, stripped, indented or encoded."""
+# The tokens by which open models separate turns, such as ``<|im_start|>``.
 CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]+\|>|</?s>|\[/?INST\]|<(?:start|end)_of_turn>")
 
 WrittenPrompt: TypeAlias = Node | Rendered
@@ -218,6 +220,7 @@ class HarmlessPrompt:
             self.probe = PROBE.replace("\ud800", "")
             probed = _rendered(write(self.probe), target)
         probed_spans = probed.spans()
+        # The function writes other parts for this text, so it shows nothing about the argument.
         if len(probed_spans) != len(self.spans):
             probed_spans = self.spans
         self.locations = {
@@ -253,6 +256,7 @@ class HarmlessPrompt:
         ``probed`` is the text of the same span with ``PROBE`` as the argument.
         """
         span, config = self.spans[index], self.rendered.config
+        # The other texts of its block: in one block, they can form tags and code fences together.
         block = [other for other in self.spans if _block(other) == _block(span)]
         earlier = [other for other in block if other.start < span.start]
         later = [other for other in block if other.start > span.start]
@@ -264,6 +268,7 @@ class HarmlessPrompt:
         opening, closing = _text_of("section", earlier), _text_of("section", later)
         enclosed = code is not None or is_enclosed(opening, closing, config.literals)
         location = InjectionLocation(span.text, before, after, start, end)
+        # In ``PROBE``, a tab and the word begin the third line.
         if further := re.search(rf"\n([^\n]*?)\t{WORD}", probe):
             location = attrs.evolve(location, prefix=further[1])
         expected = location.harmless_piece.replace(WORD, self.probe)
@@ -382,6 +387,7 @@ class HarmlessPrompt:
     def _payload_problem(self, rendered: Rendered) -> InjectionProblem | None:
         payload, provider = _payload_of(rendered), rendered.facts.provider
         for change in differences(self.payload, payload):
+            # A role or a type may only differ if the author wrote the argument into it.
             may_change = change.path[-1:] not in (("role",), ("type",))
             if not change.is_text or not (may_change or WORD in str(change.before)):
                 return InjectionProblem("changes the payload", str(change), provider=provider)

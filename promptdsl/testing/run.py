@@ -24,15 +24,19 @@ from promptdsl.foundation.errors import OptionError
 
 # The names of snapshot files: valid on every system, and different for different tests.
 
-LONGEST = 110
+MAX_TEST_NAME = 110
 """The maximum number of characters that the name of a test has in a file name, with its hash."""
-LONGEST_NAME = 40
+MAX_NAME = 40
 """The maximum number of characters of a name from ``name=``."""
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
+"""The beginning of a file name that Windows reserves for a device."""
 _PLAIN_TEST = re.compile(r"\w+(\.\w+)*(\[[\w.,=+@-]+])?", re.ASCII)
+"""The name of a test that is a file name on every system."""
 _PLAIN_NAME = re.compile(r"[a-z0-9_.,=+@-]+")
+"""The same for a name from ``name=``: only lower case, as some systems do not distinguish case."""
 _ODD = re.compile(r"[^\w.,=+@-]+", re.ASCII)
+"""Characters that ``-`` replaces in a file name."""
 
 
 def name_of(nodeid: str, name: str) -> str:
@@ -57,12 +61,12 @@ def stem_of(test: str, *, is_unique: bool = True) -> str:
     'test_model[openai-gpt-5]-ce18db3f'
     """
     reserved = _RESERVED.match(test)
-    if is_unique and not reserved and len(test) <= LONGEST and _PLAIN_TEST.fullmatch(test):
+    if is_unique and not reserved and len(test) <= MAX_TEST_NAME and _PLAIN_TEST.fullmatch(test):
         return test
     head, bracket, params = test.partition("[")
     inner = _ODD.sub("-", params[:-1]).strip("-")
     slug = _ODD.sub("-", head) + (f"[{inner}]" if bracket else "")
-    return _hashed_name("_" * bool(reserved) + slug, test, LONGEST)
+    return _hashed_name("_" * bool(reserved) + slug, test, MAX_TEST_NAME)
 
 
 def suffix_of(name: str | None, number: int) -> str:
@@ -73,9 +77,9 @@ def suffix_of(name: str | None, number: int) -> str:
     """
     if name is None:
         return f".{number}" if number > 1 else ""
-    if len(name) <= LONGEST_NAME and _PLAIN_NAME.fullmatch(name):
+    if len(name) <= MAX_NAME and _PLAIN_NAME.fullmatch(name):
         return f"[{name}]"
-    return f"[{_hashed_name(_ODD.sub('-', name), name, LONGEST_NAME)}]"
+    return f"[{_hashed_name(_ODD.sub('-', name), name, MAX_NAME)}]"
 
 
 def stems_in(file_stem: str) -> list[str]:
@@ -93,6 +97,7 @@ def path_from(folder: Path, path: Path) -> str:
 
 
 def _hashed_name(slug: str, full_name: str, longest: int) -> str:
+    # The hash and the ``-`` before it have 9 characters.
     digest = sha256(full_name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{slug[: longest - 9].rstrip('-. ')}-{digest}".lstrip("-.")
 
@@ -102,17 +107,17 @@ def _hashed_name(slug: str, full_name: str, longest: int) -> str:
 PayloadPath: TypeAlias = "tuple[tuple[str | int, type[object]], ...]"
 
 # The keys whose strings are scrubbed, in the payloads of all providers.
-TEXTS = frozenset({
+TEXT_KEYS = frozenset({
     *("cited_text", "content", "description", "instructions", "output", "prompt", "reasoning"),
     *("reasoning_content", "refusal", "system", "system_instruction", "text", "thinking"),
     *("const", "default", "enum"),  # of a schema
 })  # fmt: skip
-IDS = frozenset({"call_id", "id", "toolUseId", "tool_call_id", "tool_use_id"})
-FILES = frozenset({
+ID_KEYS = frozenset({"call_id", "id", "toolUseId", "tool_call_id", "tool_use_id"})
+FILE_KEYS = frozenset({
     *("display_name", "file_id", "file_uri", "file_url", "filename", "image_url", "title", "uri"),
     "url",
 })  # fmt: skip
-DATA = frozenset({"args", "arguments", "input", "json", "response"})
+DATA_KEYS = frozenset({"args", "arguments", "input", "json", "response"})
 """The keys of the arguments and results of calls: all strings in them are scrubbed."""
 
 
@@ -154,14 +159,15 @@ class _PayloadCopier:
         """Return a copy of a value. With ``is_data``, as in a call, all strings are scrubbed."""
         if self.matcher:
             value = self.matcher(data=value, path=path)
-        keys = ["", "", *(key for key, _ in path if isinstance(key, str))]
+        # The last two of these keys are that of the value and its parent's, ``""`` for no key.
+        path_keys = ["", "", *(key for key, _ in path if isinstance(key, str))]
         if isinstance(value, str):
-            return self.text(value) if is_data or _is_scrubbed(value, *keys[-2:]) else value
+            return self.text(value) if is_data or _is_scrubbed(value, *path_keys[-2:]) else value
         if isinstance(value, dict):
             # Only an object is data: in Responses, "input" is the list of messages. A schema, or a
             # property with this name, is not data either.
-            is_data_field = bool(path) and path[-1][0] in DATA
-            is_data_field &= keys[-2] not in ("inputSchema", "properties")
+            is_data_field = bool(path) and path[-1][0] in DATA_KEYS
+            is_data_field &= path_keys[-2] not in ("inputSchema", "properties")
             items = cast("dict[str, object]", value).items()  # a payload is JSON
             return {
                 key: self.value(
@@ -189,9 +195,9 @@ class _PayloadCopier:
 
 def _is_scrubbed(text: str, parent_key: str, key: str) -> bool:
     """Return whether a string may differ between runs, by its key and its parent's key."""
-    if key in FILES or (parent_key, key) == ("document", "name"):
+    if key in FILE_KEYS or (parent_key, key) == ("document", "name"):
         return text[:5].lower() != "data:"
-    return key in TEXTS or key in IDS or key in DATA
+    return key in TEXT_KEYS or key in ID_KEYS or key in DATA_KEYS
 
 
 # The pytest mark ``prompt_models``: the models and budgets for the prompts of a test.
@@ -302,14 +308,22 @@ class PromptRun:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._tests: dict[Path, dict[str, str]] = {}
+        """By test file, without its extension: the ids of its tests, by the stem of their files."""
         self._ambiguous: set[str] = set()
+        """The ids of tests and classes whose names differ from another one at most in case."""
         self._collected: set[Path] = set()
+        """The test files with tests that will run, without their extensions."""
         self._not_collected: set[Path] = set()
+        """The test files whose tests are unknown, without their extensions."""
         self._folders: set[Path] = set()
+        """The folders that pytest collects completely."""
         self._passed: set[str] = set()
+        """The ids of tests that passed at least once."""
         self._failed: set[str] = set()
+        """The ids of tests that failed or were skipped at least once."""
         self._at_end = False
         self.contents_by_file: dict[str, tuple[str, object, bytes]] = {}
+        """By the path of a snapshot in lower case: the id of its test, its files, its content."""
         self.changed: dict[object, str] = {}
         """The file of the first prompt with these changes, by the keys of the changes."""
 
@@ -353,6 +367,7 @@ class PromptRun:
 
     def is_orphan(self, path: Path) -> bool:
         """Return whether a snapshot surely has no test: all tests of its test file are known."""
+        # ``tests/__snapshots__/test_plans/...`` belongs to the test file ``tests/test_plans``.
         folder = path.parent.parent.parent / path.parent.name
         is_known = folder in {*self._tests, *self._collected} or not any(
             file.stem == folder.name for file in folder.parent.iterdir() if file.is_file()

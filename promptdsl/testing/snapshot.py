@@ -203,8 +203,9 @@ class SnapshotFiles:
     ) -> "Mismatch | None":
         """Return how a text differs from its file; with ``--snapshot-update``, write the file.
 
-        Raises :class:`SnapshotFormatError` for a file of a newer version, and :class:`PromptError`
-        if the file cannot be read or written.
+        Raises :class:`SnapshotFormatError` for a file of a newer version, :class:`PromptError` if
+        the file cannot be read or written, and ``AssertionError`` if another prompt of this run has
+        the same file.
         """
         assertion = dataclasses.replace(self._syrupy, extension_class=extension)
         path = self._path(extension, suffix)
@@ -217,6 +218,7 @@ class SnapshotFiles:
                 )
                 fix = "install that version, or delete the file"
                 raise SnapshotFormatError(problem, fix=fix, at=(author(),))
+        # syrupy reads or writes the file in ``==``. A snapshot without a name has a number.
         if assertion(name=suffix or 0) == content:
             return None
         (execution,) = assertion.executions.values()
@@ -423,12 +425,11 @@ class PromptSnapshot:
             fix = "pass the prompt itself: prompt_snapshot(prompt)"
             raise OptionError(f"with {MARK}, {what}", fix=fix, at=(models[0].at,))
         rendered = prompt if isinstance(prompt, Rendered) else _rendered(prompt)
-        suffix, scrubbers = (
-            suffix_of(name, self._calls),
-            _compiled_scrubbers(self._scrubbers, scrub or {}),
-        )
+        suffix = suffix_of(name, self._calls)
+        scrubbers = _compiled_scrubbers(self._scrubbers, scrub or {})
         base = ComparedPrompt(self._files, rendered, suffix, scrubbers)
-        # All are rendered before the first file is written.
+        # All are rendered before the first file is written. The name of a model comes after a dot,
+        # without brackets.
         for_models = [
             ComparedPrompt(
                 self._files,

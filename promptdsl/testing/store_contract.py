@@ -39,9 +39,13 @@ ODD_KEYS = (
     *("a_", "a%", "a*", "a.", "a b", " a", "a ", "\ta", "a\n", "a'; --", 'a"', "a\\b", "a:b", "a|"),
     *("\U0001f600", "\xe9", "e\u0301", "\xdf", "ss", "\u0130", "i", "1", "01", "a" * 60, "a" * 61),
 )
+"""Keys that a store may confuse: they differ in case, or look like a path, a pattern or SQL."""
 TEXTS = ("\r\n\x85\u2028\u2029\x1e", "\0", "\ud800", "\U0001f600 e\u0301 \xe9", "\\u0041 '; --")
+"""Texts that a store may change: line ends, NUL, a lone surrogate, escapes."""
 NUMBERS: tuple[Any, ...] = (0.1, 1e300, 5e-324, -0.0, 1.0, 1, True, None, 2**70, -(2**63), {}, [])
+"""JSON values that a store may change: numbers, and values that Python takes for equal."""
 USED_NUMBERS = ((1,), (2,), (3,), (1, 2, 3), (3, 4), (2, 3, 4, 5))
+"""The numbers of batches with a number that is already used, if the store has 1, 2 and 3."""
 
 
 @public_api

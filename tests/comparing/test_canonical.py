@@ -14,7 +14,7 @@ from tests.comparing.reviewed import FOLDER, files
 from tests.comparing.texts import TEXTS
 from tests.hostile import HOSTILE
 from tests.internals import (
-    NAMES,
+    CHARACTER_NAMES,
     FileEntry,
     FilePart,
     ShownTexts,
@@ -64,7 +64,7 @@ def recorded(*content: Block) -> Rendered:
 
 def hidden(text: str) -> str:
     """Return what a text in the alphabet of snapshots stands for."""
-    characters = {name: character for character, name in NAMES.items()}
+    characters = {name: character for character, name in CHARACTER_NAMES.items()}
 
     def character(match: re.Match[str]) -> str:
         name = match[1]

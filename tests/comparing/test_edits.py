@@ -121,6 +121,17 @@ def test_an_answer_that_is_not_strict_keeps_its_name() -> None:
     assert "`answer reply` strict now" == diff(after, before).sentence
 
 
+@pytest.mark.parametrize("tools", [(), (Tool(name="lookup", description="Find an invoice."),)])
+def test_an_answer_with_another_name_and_schema_is_renamed(tools: tuple[Tool, ...]) -> None:
+    """A prompt has one form of the answer, so a new one replaces it, even if nothing is equal."""
+    yes_or_no = {"type": "object", "properties": {"is_right": {"type": "boolean"}}}
+    price = {"type": "object", "properties": {"amount": {"type": "number"}}}
+    before = render(Timeline(System("Help."), User("Hi."), Output(yes_or_no, name="verdict")))
+    after = render(Timeline(*tools, System("Help."), User("Hi."), Output(price, name="offer")))
+    changes = [(it.kind, it.location) for it in diff(before, after).changes if "answer" in str(it)]
+    assert [("renamed", ("answer offer",)), ("changed", ("answer offer", "form"))] == changes
+
+
 def test_roles_that_changed_alike_are_told_together() -> None:
     """Another model sends an event in another role, and its mark is sent."""
     sentence = diff(Desk().render("gpt-5"), Desk().render()).sentence.split("; ")

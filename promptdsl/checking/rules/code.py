@@ -39,7 +39,9 @@ PD001 = CheckRule(
 
 
 _PARTS = ("Section", "Text", "Item", "Heading", "Paragraph", "List", "Checklist")
+"""The components that may be in an instruction, and take its text as arguments."""
 _TURNS = (*INSTRUCTIONS, "Event")
+"""The turns whose text is an instruction, or is read like one."""
 
 
 def built_in_values(file: PythonFile) -> Problems:
@@ -50,6 +52,7 @@ def built_in_values(file: PythonFile) -> Problems:
             title = next(
                 (keyword.value for keyword in call.node.keywords if keyword.arg == "title"), None
             )
+            # The first argument of a Section is its id.
             for text in (*call.node.args[call.name == "Section" :], title):
                 way, built = _way_of_building(file, constants, call, text)
                 if name := way and constants.variable(built, call.scope):
@@ -83,6 +86,7 @@ def _way_of_building(
         case ast.JoinedStr():
             way = "an f-string"
         case ast.BinOp(op=ast.Mod(), left=text_node) if _is_text_node(text_node):
+            # A format for numbers takes no text: then the way is empty.
             way = "%" * (not NUMBERS.search(ast.unparse(text_node)))
         case ast.BinOp(op=ast.Add()) if any(map(_is_text_node, ast.walk(text))):
             way = "+"
@@ -127,6 +131,7 @@ _CHANGING = re.compile(
     r"|time\.(time|time_ns|ctime|monotonic|localtime|gmtime|perf_counter)"
     r"|random\.(random|rand\w+|choices?|sample|uniform)"
 )
+"""The functions that return the time, or something random."""
 _IN_ORDER = ("sorted", "len", "min", "max", "sum", "any", "all", "set", "frozenset")
 
 
@@ -216,6 +221,7 @@ PD102 = CheckRule(
 
 
 _SETTINGS = ("vars", "trim_blocks", "lstrip_blocks", "keep_trailing_newline")
+"""The keywords of a template that are no variables."""
 
 
 def missing_variables(file: PythonFile) -> Problems:
@@ -301,7 +307,9 @@ PD103 = CheckRule(
 
 
 _HOLD_SECTIONS = ("System", "Developer", "Section", "Event", "User", "Assistant", "Fragment")
+"""The components whose sections may not share an id."""
 _EMPTY = ("Section", "System", "Developer", "User", "Assistant", "Event", "Ephemeral", "Grounding")
+"""The components whose block may not be empty."""
 
 
 def repeated_ids(file: PythonFile) -> Problems:

@@ -57,6 +57,7 @@ _IN_BACKTICKS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A name in backticks, and whether the text says to use the tool of that name."""
+# The words directly before a name that say to call it.
 _CALLED = re.compile(r"\b(?:use|call) (?:the )?(?:tool )?`$", re.IGNORECASE)
 _ALIKE_NAMES = 0.83
 """The likeness of two names that differ in one letter of six, or in two letters of twelve."""
@@ -76,6 +77,7 @@ def unknown_tools(prompt: CheckedPrompt) -> Problems:
                 continue
             is_called = match["call"] or _CALLED.search(span.text[max(0, start - 20) : start])
             is_name = match["call"] or "_" in name  # else it may be a program, such as `git`
+            # Only names of several words are compared: words such as `find` and `fine` are alike.
             alike = [tool for tool in tools if tool.count("_") == name.count("_") > 0]
             close_names = get_close_matches(name, alike, 1, _ALIKE_NAMES)
             if close_names and (is_called or name.rstrip("s") != close_names[0].rstrip("s")):
@@ -109,6 +111,7 @@ PD202 = CheckRule(
 
 
 _BY_SCHEMA = "write it as the schema demands"
+"""The advice about data that breaks a schema."""
 
 
 def examples_against_schema(prompt: CheckedPrompt) -> Problems:

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     )
 
 
-_LONGEST_TITLE = 500
+_MAX_TITLE = 500
 """The greatest number of characters in the title of a document."""
 
 
@@ -142,6 +142,7 @@ def _reasoning_param(request: Turns, location: Location, block: ReasoningBlock) 
 
 
 _NOT_SIGNED = "not signed by this provider"
+"""Why reasoning is not sent, unless the content before it changed."""
 
 
 def _media_param(
@@ -175,7 +176,7 @@ def _media_param(
 
 def _document_title(request: Turns, location: Location, title: str) -> str:
     """Return a title that the service takes, empty for a blank one; record a hint if it changed."""
-    service_title = "" if title.isspace() else CONTROL.sub("_", title)[:_LONGEST_TITLE]
+    service_title = "" if title.isspace() else CONTROL.sub("_", title)[:_MAX_TITLE]
     lose_title(request, location, title, service_title)
     return request.clean(location, service_title, "a title")
 

@@ -64,6 +64,7 @@ MAX_NAME_LENGTH = 200
 """The greatest number of characters in a name (botocore's ``DocumentBlockNameString``)."""
 
 _REFUSED = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
+"""Characters that one space replaces in the name of a document."""
 
 
 _SUFFIXES = {"html": ("html", "htm"), "md": ("md", "markdown")}
@@ -184,6 +185,7 @@ _ALIASES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("mpeg", "mpga"), "audio/mpeg"),
     },
 }
+"""By kind and another name of a format, the media type."""
 _TYPES: Mapping[str, Mapping[str, str]] = {
     kind: {**_ALIASES.get(kind, {}), **{media_format: type for type, media_format in types.items()}}
     for kind, types in FORMATS.items()
@@ -202,7 +204,9 @@ MAX_PIXELS = 8_000
 """The greatest width and height of a picture in pixels (``Message`` of AWS)."""
 
 _S3 = re.compile(r"s3://[a-z0-9][.\-a-z0-9]{1,61}[a-z0-9](/.*)?", re.DOTALL)
+"""An address in S3: the name of a bucket has 3 to 63 characters."""
 _ENDING = re.compile(r"\.([A-Za-z0-9]{2,4})\Z")
+"""The extension at the end of an address."""
 
 
 def base64_text(data: object, key: str) -> str:
@@ -257,6 +261,7 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
             return reason
         location = _as_recorded(block, data)
     # Count the attachments in the turn to which this attachment will be added.
+    # Unless the last turn is of the user, a new turn begins: ``True`` counts as 1.
     turn = len(request.payload_messages) + (request.role != "user")
     if turn != request.counted:
         request.counted, request.counts = turn, {}

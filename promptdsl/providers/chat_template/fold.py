@@ -147,7 +147,7 @@ class _Fold:
         parts: dict[str, list[Param]] = {"text": [], "call": [], "reasoning": []}
         for param in content:
             parts.get(param["type"], parts["text"]).append(param)
-        texts, calls, reasoning = parts.values()
+        texts, calls, reasoning = parts["text"], parts["call"], parts["reasoning"]
         # In a turn with calls, a template prints only texts.
         is_text = all(param["type"] == "text" for param in texts)
         with_text = bool(texts and calls and is_text and self.abilities.text_with_calls)
@@ -163,6 +163,7 @@ class _Fold:
             self.add("assistant", texts, **keys)
             texts, keys = [], {}
         results_by_id = {result["id"]: result for result in results}
+        # The first turn with calls has the texts and the reasoning, if these were not added above.
         for batch in self._batches(calls):
             self._add_calls(batch, texts, keys)
             for call in batch:

@@ -118,6 +118,7 @@ class Templated(Turns):
 JsonContainers: TypeAlias = list[dict[str, JsonValue] | list[JsonValue]]
 
 _NINE = re.compile("[a-zA-Z0-9]{9}")
+"""An id that Mistral's templates accept."""
 _REFUSED = re.compile(r"[^\w.-]")
 """A character that is refused in a name which the template prints in a tag."""
 
@@ -245,7 +246,9 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
         else:
             texts = [[message._plain]]
         affected = (
-            n for n, block_texts in enumerate(texts) if any(map(request.tokens.search, block_texts))
+            block_index
+            for block_index, block_texts in enumerate(texts)
+            if any(map(request.tokens.search, block_texts))
         )
         block = next(affected, None)
         if block is not None or request.tokens.search(message.name or ""):

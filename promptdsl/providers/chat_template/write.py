@@ -103,10 +103,10 @@ def write(
 
 def _message_params(request: Templated, location: Location) -> list[Param]:
     """Return the params of a message. A text begins with the name of its speaker."""
-    message = location.message
-    params: list[Param] = []
+    message, params = location.message, list[Param]()
     separators, separator = request.prompt.joints, None
-    for request.block_index, block in enumerate(message.content):
+    for index, block in enumerate(message.content):
+        request.block_index = index
         separator = separators.get((location.message_index, request.block_index), separator)
         match block:
             case b.TextBlock():
@@ -241,8 +241,10 @@ def _result_param(request: Templated, location: Location, block: b.ToolResultBlo
     """
     _lose_hints(request, location, block)
     texts: list[Param] = []
+    # The block that is being written is the result, and these are the blocks in it.
     request.result_index = outer_index = request.block_index
-    for request.block_index, inner in enumerate(block.content):
+    for index, inner in enumerate(block.content):
+        request.block_index = index
         if isinstance(inner, b.TextBlock):
             _lose_hints(request, location, inner)
             if not left_out_as_blank(request, location, inner):

@@ -39,6 +39,7 @@ from promptdsl.providers.shared.two_sided import tool_name
 # The spelling of keys and bytes: keys such as ``inline_data``, and bytes as base64 text.
 
 _STANDARD = str.maketrans("-_", "+/")
+"""Two characters of the URL-safe alphabet of base64, and those of the standard alphabet."""
 _UPPER = re.compile(r"[A-Z]")
 
 
@@ -229,6 +230,7 @@ def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
 NO_MARKS = "Gemini takes no cache marks: it caches by itself, or in an object of its own"
 
 _REFUSED = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
+"""A character that Gemini refuses in the name of a tool, or at its beginning."""
 
 
 def name_to_send(request: Request, subject: Location | ToolDefinition, name: str) -> str:
@@ -284,6 +286,7 @@ _CHOICES = {mode: choice for choice, mode in GEMINI.choices.items() if choice !=
 _MEANINGS = {**_CHOICES, "VALIDATED": "auto"}
 """By Gemini's mode, the nearest choice. With ``VALIDATED``, calls must follow the schemas."""
 _OUTPUT_KEYS = ("response_mime_type", "response_json_schema", "response_schema")
+"""The keys of a request for the output schema; the last has it in the dialect of OpenAPI."""
 
 
 def settings_of(request: Request, tools: list[Param]) -> Param:

@@ -54,9 +54,12 @@ from promptdsl.providers.shared.streamed import StreamedReply, merge, replace, t
 # Read the arguments of a call that were streamed in pieces (``PartialArg`` of the SDK).
 
 _STEP = re.compile(r"""\.(\w+)|\[(\d{1,9})\]|\[["']([^"']*)["']\]""")
+"""A step of a JSON path: ``.name``, ``[0]`` or ``["name"]``."""
 _PATH = re.compile(rf"\$(?:{_STEP.pattern})+")
 _VALUES = ("string_value", "number_value", "bool_value", "null_value")
+"""The keys of a piece for its value; a piece has one of them."""
 _SPELLED = {key.replace("_", "") for key in _VALUES}
+"""The same keys in lower case and without underscores, to compare them in any spelling."""
 
 
 Steps: TypeAlias = tuple[str | int, ...]
@@ -150,6 +153,7 @@ UNNAMED = "\0"
 """The id of a call or a result that was recorded without an id, until calls get their ids."""
 
 _BLOCK_KEYS = ("text", "function_call", "function_response", "inline_data", "file_data")
+"""The kinds of parts for which promptdsl has a block."""
 
 OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
 """The kinds of parts that stay unchanged, because promptdsl has no block for them."""

@@ -61,8 +61,8 @@ def read_reasoning(answer: Param, facts: ModelFacts) -> list[Block]:
 
     Some servers send the same text under two keys. Such a text becomes one block.
     """
-    keys = dict.fromkeys((*TEXT_KEYS, facts.reasoning_key))
-    texts = [answer.get(key) for key in keys if key not in (None, "content")]
+    text_keys = dict.fromkeys((*TEXT_KEYS, facts.reasoning_key))
+    texts = [answer.get(key) for key in text_keys if key not in (None, "content")]
     texts_in_order = dict.fromkeys(map(text_or_empty, texts))
     texts_in_order.pop("", None)
     state = {key: answer[key] for key in (*STATE_KEYS, *facts.kept_keys) if answer.get(key)}
@@ -134,10 +134,10 @@ def _joined_items(
         if index is None:
             joined.append(piece)
             continue
-        longer: Param = dict(joined[index])
-        merge(longer, {key: piece[key] for key in text_keys if key in piece})
-        replace(longer, {key: piece[key] for key in piece if key not in text_keys})
-        joined[index] = longer
+        longer_item: Param = dict(joined[index])
+        merge(longer_item, {key: piece[key] for key in text_keys if key in piece})
+        replace(longer_item, {key: piece[key] for key in piece if key not in text_keys})
+        joined[index] = longer_item
     return joined
 
 

@@ -91,6 +91,7 @@ _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 _NO_NAME = "the target takes no speaker's name"
 _REFUSED_NAME = "a name has at most 64 characters, no white space and none of < | \\ / >"
 _CALLS = frozenset({"function", "custom"})
+"""The types of calls."""
 _NEXT_TO_CONTENT = _CALLS | {AUDIO}
 """The types of parts that an assistant message has outside of its content."""
 
@@ -233,7 +234,7 @@ def _write_answer(request: ChatRequest, location: Location, parts: list[Param]) 
     if texts:
         param["content"] = content_of(request, location, texts)
     elif keys and not parts:
-        param["content"] = ""
+        param["content"] = ""  # only a message with calls may have the content ``None``
     elif not parts:
         return
     if calls:
@@ -308,8 +309,10 @@ def _parts(request: ChatRequest, location: Location, blocks: Sequence[Block]) ->
     parts: list[Param] = []
     separator = None
     apart = stay_apart(request, location)
+    # If a block is being written already, it is a result, and these are the blocks in it.
     request.result_index = outer_index = request.block_index
-    for request.block_index, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
+        request.block_index = index
         separator = request.prompt.joints.get((location.message_index, *request.at), separator)
         part = _WRITERS.get(block.type, _lose_type)(request, location, block)
         if part is not None:

@@ -123,7 +123,8 @@ class ContentDraft:
         return [reasoning.get("id") for reasoning, _ in self.pending_reasoning]
 
 
-LONGEST_ID = 64
+MAX_ID = 64
+"""The greatest number of characters in the id of a call."""
 RECORDED_KEYS: Mapping[str, tuple[str, ...]] = {
     "message": ("id", "status", "phase"),
     "function_call": ("id", "status", "caller", "namespace", "async"),
@@ -148,10 +149,10 @@ def call_id(request: Items, location: Location, id: str) -> str:
     """
     count = request.uses.get(id, 0) + 1
     numbered = id if count == 1 else f"{id}_{count}"
-    payload_id = fitting_id(numbered, LONGEST_ID, shortest=1)
+    payload_id = fitting_id(numbered, MAX_ID, shortest=1)
     while payload_id in request.uses:
         count += 1
-        payload_id = fitting_id(f"{id}_{count}", LONGEST_ID, shortest=1)
+        payload_id = fitting_id(f"{id}_{count}", MAX_ID, shortest=1)
     request.uses[payload_id] = 0
     request.uses[id] = count
     if id in request.calls and not _is_in_one_answer(
@@ -170,7 +171,7 @@ def _is_in_one_answer(request: Items, first: int, last: int) -> bool:
 
 def result_id(request: Items, id: str) -> str:
     """Return the id that a result has in the payload: that of the first open call with this id."""
-    return request.calls.answer(id) or fitting_id(id, LONGEST_ID, shortest=1)
+    return request.calls.answer(id) or fitting_id(id, MAX_ID, shortest=1)
 
 
 def is_new_id(request: Items, kind: str, id: object) -> bool:

@@ -170,8 +170,10 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]
     """Write the blocks of a message or a result: into the draft, or as items of the payload."""
     location, separator = draft.location, None
     apart = stay_apart(request, location)
+    # If a block is being written already, it is a result, and these are the blocks in it.
     request.result_index = outer_index = request.block_index
-    for request.block_index, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
+        request.block_index = index
         separator = request.prompt.joints.get((location.message_index, *request.at), separator)
         if block.type not in _TYPES[location.role]:
             lose_block(request, location, block, misplaced(location))

@@ -52,7 +52,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _NO_FILE = re.compile(rf"[/\\]|{CONTROL.pattern}")
 """The characters that a file name cannot have: separators of paths, control characters."""
 
-_LONGEST_FILE = 255
+_MAX_FILE_NAME = 255
 """The greatest length of a file name on most systems."""
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -192,7 +192,7 @@ def file_name(title: str | None, media_type: str) -> str:
     """
     if not title or title.isspace():
         return f"document.{_SUFFIXES.get(media_type, 'pdf')}"
-    return _NO_FILE.sub("_", title)[:_LONGEST_FILE]
+    return _NO_FILE.sub("_", title)[:_MAX_FILE_NAME]
 
 
 def lose_title(request: Request, location: Location, title: str, name: str) -> None:
@@ -222,6 +222,7 @@ SIGNATURE = "thought_signature"
 """The key of Gemini's signature, also in ``extra`` of calls that other servers wrote."""
 
 _SILENT = (ITEM, JSON, ORIGIN_KEY)
+"""The keys in ``extra`` that are never reported: promptdsl wrote them, not the provider."""
 
 
 class BlockRules(NamedTuple):
@@ -261,8 +262,10 @@ def block_params(
     types = rules.types[location.role]
     holds = rules.holds if location.role in ("result", "error result") else None
     has_notes = request.notes is not None
+    # If a block is being written already, it is a result, and these are the blocks in it.
     request.result_index = outer_index = request.block_index
-    for request.block_index, original in enumerate(blocks):
+    for index, original in enumerate(blocks):
+        request.block_index = index
         block: Block | None = original
         if original.type == "unknown":
             block = _readable_block(request, location, original, rules)
@@ -310,6 +313,7 @@ def _readable_block(
     return None
 
 
+# The location in words, by the role of the content.
 _WHERE = {
     **{"system": "system text", "leading": "system text", "developer": "a developer message"},
     **{"user": "a user message", "tool": "a tool message", "assistant": "an assistant message"},
@@ -412,7 +416,7 @@ def _lose_key(
 
 def is_signed(key: str, value: object) -> bool:
     """Return whether the value of a key has a server's signature, or encrypted reasoning in it."""
-    if key == "reasoning_opaque":
+    if key == "reasoning_opaque":  # its value is a text that only the server can read
         return True
     unvisited = [value]
     while unvisited:
@@ -427,7 +431,9 @@ def is_signed(key: str, value: object) -> bool:
 
 
 _SIGNATURES = ("signature", SIGNATURE, "thought_signatures")
+"""The keys of signatures, at any depth of a value."""
 _ENCRYPTED = ("reasoning.encrypted", "redacted_thinking")
+"""The types of objects with encrypted reasoning."""
 
 
 CONTAINERS = ("extra_content", "provider_specific_fields")
@@ -437,8 +443,8 @@ CONTAINERS = ("extra_content", "provider_specific_fields")
 def signature_of(extra: JsonObject) -> Any:  # Any: JSON
     """Return Gemini's signature in the ``extra`` of a call, ``None`` if there is none."""
     for container in CONTAINERS:
-        keys = extra.get(container)
-        google = keys.get("google", keys) if is_mapping(keys) else None
+        fields = extra.get(container)
+        google = fields.get("google", fields) if is_mapping(fields) else None
         if is_mapping(google) and google.get(SIGNATURE):
             return google[SIGNATURE]
     return extra.get(SIGNATURE)

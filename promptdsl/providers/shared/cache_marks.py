@@ -154,13 +154,14 @@ def choose_marks(
     reasons = {id(mark): _why_lost(request, mark, order, end) for mark in request.marks}
     marks = [mark for mark in request.marks if not reasons[id(mark)]]
     marks.sort(key=lambda mark: order[id(mark.param)])
-    hours = {id(mark) for mark in marks if ordered and mark.cache == "1h"}
-    last_hour = max((n for n, mark in enumerate(marks) if id(mark) in hours), default=0)
-    early = {id(mark) for mark in marks[:last_hour]} - hours
-    reasons |= dict.fromkeys(early, _WHY_RAISED)
+    hour_ids = {id(mark) for mark in marks if ordered and mark.cache == "1h"}
+    last_hour = max((n for n, mark in enumerate(marks) if id(mark) in hour_ids), default=0)
+    # The marks of five minutes before a mark of an hour.
+    early_ids = {id(mark) for mark in marks[:last_hour]} - hour_ids
+    reasons |= dict.fromkeys(early_ids, _WHY_RAISED)
     # First the marks of an hour, then the marks after them, then the marks before them.
     latest = [*reversed(marks)]
-    ranked = sorted(latest, key=lambda mark: (id(mark) not in hours, id(mark) in early))
+    ranked = sorted(latest, key=lambda mark: (id(mark) not in hour_ids, id(mark) in early_ids))
     not_chosen = {id(mark) for mark in ranked[MAX_MARKS:]}
     reasons |= dict.fromkeys(not_chosen, f"a request carries {MAX_MARKS}")
     for mark in request.marks:
@@ -168,7 +169,7 @@ def choose_marks(
             request.lose_mark(mark, reasons[id(mark)])
     chosen = [mark for mark in marks if id(mark) not in not_chosen]
     for index, mark in enumerate(chosen):
-        if id(mark) in early:
+        if id(mark) in early_ids:
             chosen[index] = mark._replace(cache="1h")
         _note_mark(request, chosen[index], ordered=ordered)
     return chosen

@@ -162,6 +162,8 @@ class Memory:
                 continue
             differing = compress(count(), map(is_not, write_cache.messages, request.messages))
             if all(_is_equal(write_cache.messages[n], request.messages[n]) for n in differing):
+                # The dictionary is in the order of use: what was used last is last. Another thread
+                # may have dropped the cached write meanwhile.
                 if self.write_caches.pop(id(write_cache), None):
                     self.write_caches[id(write_cache)] = write_cache
                 return write_cache
@@ -235,8 +237,8 @@ def _are_equal(cached_blocks: Sequence[Block], blocks: Sequence[Block]) -> bool:
         if type(cached_block) is not type(block) or not isinstance(block, Carrier):
             return False
         if isinstance(cached_block, ToolResultBlock) and isinstance(block, ToolResultBlock):
-            keys = ("tool_use_id", "name", "is_error", "error_type", "cache")
-            is_equal = all(getattr(cached_block, key) == getattr(block, key) for key in keys)
+            names = ("tool_use_id", "name", "is_error", "error_type", "cache")
+            is_equal = all(getattr(cached_block, name) == getattr(block, name) for name in names)
             is_equal = is_equal and _are_equal(cached_block.content, block.content)
         else:
             is_equal = cached_block == block

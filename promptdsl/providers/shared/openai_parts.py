@@ -146,7 +146,9 @@ def _asks(message: Message) -> bool:
 
 
 _MARKS = frozenset({MARK, LASTING_MARK})
+"""The keys of cache marks on a part."""
 _TEXTS = ("text", "input_text", "output_text")
+"""The types of text parts: of Chat, and of Responses."""
 
 
 def marked(

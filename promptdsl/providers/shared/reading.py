@@ -89,11 +89,11 @@ def required(fields: Mapping[str, object], key: str, kind: type = object) -> obj
         raise DataError(f"{key!r} is needed", fix=fix)
     value = fields[key]
     if not isinstance(value, kind):
-        raise DataError(f"{key!r} must be {_NAMES[kind]}, not {type(value).__name__}")
+        raise DataError(f"{key!r} must be {_NAMES_OF_TYPES[kind]}, not {type(value).__name__}")
     return value
 
 
-_NAMES: Mapping[type, str] = {str: "a string", list: "a list", Mapping: "a dictionary"}
+_NAMES_OF_TYPES: Mapping[type, str] = {str: "a string", list: "a list", Mapping: "a dictionary"}
 
 
 def with_nulls(data: object, nulls: Mapping[str, Sequence[str]]) -> Any:  # Any: JSON
@@ -215,7 +215,7 @@ def why_unknown(block: UnknownBlock, *origins: str) -> str:
     if owner := owner_of(block.data):
         return looks_like(owner)
     close = nearest(str(block.data.get("type"))[:60], CLASSES)
-    if close.startswith("did"):
+    if close.startswith("did"):  # "did you mean": there is a similar type
         return f"no block has this type: {close}"
     return "no block has this type; read the data of a provider with History.from_openai, and so on"
 
@@ -402,7 +402,9 @@ def path_of(location: KeyLocation | None) -> str:
 # The keys of Chat and of chat templates.
 
 MESSAGE_KEYS = ("role", "content", "name")
+"""The keys of every message."""
 ANSWER_KEYS = ("reasoning_content", "reasoning", "refusal")
+"""The further keys of an answer, next to its calls."""
 FUNCTION = shape("name", "arguments", "parsed_arguments")
 _CALL = shape("id", "type", function=FUNCTION, custom=shape("name", "input"))
 _FLAT_CALL = shape("id", "call_id", "type", "name", "arguments")

@@ -151,16 +151,16 @@ def joined_texts(
 
     ``separator`` is put between two texts, unless a param has its own separator.
     """
-    leads = [
+    gaps = [
         param.get(OWN_SEPARATOR, separator) if index else "" for index, param in enumerate(params)
     ]
-    text = "".join([f"{lead}{param[key]}" for lead, param in zip(leads, params, strict=True)])
+    text = "".join([f"{gap}{param[key]}" for gap, param in zip(gaps, params, strict=True)])
     if notes is None:
         return text
     pieces: list[JoinedPiece] = []
     end = 0
-    for lead, param in zip(leads, params, strict=True):
-        start = end + len(lead)
+    for gap, param in zip(gaps, params, strict=True):
+        start = end + len(gap)
         note, end = notes.blocks.get(id(param)), start + len(param[key])
         # Neighbouring texts that have no block become one piece. It contains their separator.
         if note is None and pieces and pieces[-1].note is None:
@@ -347,6 +347,7 @@ class LocationNotes:
         """Return a location. With a note, it has the indices of its block."""
         if note is None:
             return SentLocation(address, message.position, message.role, start, end, text)
+        # Only a block in a result has a third index.
         message_index, block, inner = (*note.at, None)[:3]
         return SentLocation(
             address=address,

@@ -26,7 +26,9 @@ from promptdsl.messages.schemas import (
 )
 
 ALTERNATIVES = ("anyOf", "oneOf", "allOf")
+"""The keywords whose value is a list of schemas."""
 _ESCAPES = r"(?<!\\)(?:\\\\)*"
+"""An even number of backslashes: the character after them is not escaped."""
 _LOOKAROUND = re.compile(rf"{_ESCAPES}\(\?<?[=!]")
 """A lookahead or lookbehind in a regular expression."""
 _REFERENCE = re.compile(rf"{_ESCAPES}(?:\(\?P=|\\[0-9])")
@@ -107,6 +109,7 @@ def _fit_words(
 
 
 _DESCRIBED = WordRow("described")
+"""The rule of a keyword that becomes a text in the description."""
 
 
 def _would_change(schema: JsonValue, rules: SchemaRules) -> bool:

@@ -130,11 +130,11 @@ def _joined_parts(parts: list[object]) -> list[object]:
         if not (is_open and kind in _IN_PIECES and is_mapping(part)):
             joined.append(part)
             continue
-        longer: JsonDict = dict(last)
-        merge(longer, dict(part))
-        if is_list(longer.get(kind)):
-            longer[kind] = _joined_parts(longer[kind])
-        joined[-1] = longer
+        longer_part: JsonDict = dict(last)
+        merge(longer_part, dict(part))
+        if is_list(longer_part.get(kind)):
+            longer_part[kind] = _joined_parts(longer_part[kind])
+        joined[-1] = longer_part
     return joined
 
 

@@ -188,9 +188,10 @@ def _write_message(
     role, text = SIDES[message.role], message._plain
     leads = role is None and index < request.conversation_start and message.kind in SPOKEN_KINDS
     location = Location(index, message, message.role, leads)
-    if role == request.role != "" and _is_joined(request, index):
-        request.hint(location, "joined_turns", *_JOINED)
+    if role == request.role != "" and _is_joined(request, index):  # "" before the first turn
+        request.hint(location, "joined_turns", *_JOINED_TURN)
     calls = request.calls
+    # The message is of the model, and the last turn is not.
     begins_answer = role == "assistant" != request.role
     if begins_answer:
         # A result after a new turn of the model does not answer a call before that turn.
@@ -207,7 +208,8 @@ def _write_message(
         request.calls = calls
 
 
-_JOINED = ("a turn after one of the same role", "the target joins them into one turn")
+_JOINED_TURN = ("a turn after one of the same role", "the target joins them into one turn")
+"""The subject and the reason of the hint about joined turns."""
 
 
 def _is_joined(request: Turns, index: int) -> bool:
@@ -329,6 +331,7 @@ def _finish(request: Turns) -> None:
     _send_instructions(request, "")
     if request.role != "assistant" or request.calls:
         return
+    # The writer later puts params of ``first_kind`` before the others, so they will not be last.
     last = len(request.content) - 1
     while last > 0 and request.content[last].get("type") == request.dialect.first_kind:
         last -= 1
@@ -351,7 +354,7 @@ def valid_reasoning_from(prompt: Prompt) -> int:
     changed_until = prompt.untrimmed_from
     if _GROUNDING_KINDS.isdisjoint(map(_kind, messages)):
         return changed_until
-    last_request = max(n for n, message in enumerate(messages) if message.kind in FLEETING)
+    last_grounding = max(n for n, message in enumerate(messages) if message.kind in FLEETING)
     # The last question is a user's turn of the conversation that has no results.
     last_question = -1
     for index in range(len(messages) - 1, -1, -1):
@@ -360,7 +363,7 @@ def valid_reasoning_from(prompt: Prompt) -> int:
         if message.role == "user" and message.kind in SPOKEN_KINDS and not has_results:
             last_question = index
             break
-    if last_request > last_question or messages[last_question].kind == "trailed":
+    if last_grounding > last_question or messages[last_question].kind == "trailed":
         return len(messages)
     return max(last_question, changed_until)
 
@@ -407,7 +410,7 @@ def _send_as_system(request: Turns, pending: Sequence[PendingInstruction]) -> No
     """Write instructions as one system message in the conversation."""
     for location, _ in pending[1:]:
         if request.is_split or location.message.kind == "recorded_system":
-            request.hint(location, "joined_turns", *_JOINED)
+            request.hint(location, "joined_turns", *_JOINED_TURN)
     for location, params in pending:
         for param in params:
             _add(request, location.message_index, "system", param, is_open=request.pending_is_open)
@@ -546,6 +549,7 @@ def fitting_id(id: str, longest: int, shortest: int = 0) -> str:
     from hashlib import sha256
 
     digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    # The digest has 32 characters, and ``_`` is before it.
     return f"{utf8(id)[: max(longest - 33, 0)]}_{digest}"[-longest:]
 
 

@@ -46,7 +46,7 @@ def expand(root: RootNode) -> RootNode:
                 )
             )
         elif not child._mask & OPAQUE or isinstance(child, RecordedNode):
-            content.append(child)
+            content.append(child)  # nothing in it has to be expanded
         else:
             turn = with_content(child, dissolved_in_turn(child))
             is_dropped = (
@@ -101,6 +101,7 @@ def dissolved(content: tuple[Node, ...]) -> list[Node]:
             options = attrs.evolve(
                 child.options, within=enclosing.names, libraries=enclosing.libraries
             )
+            # SPOKEN is the bit of a turn without options, which ``lower`` writes in a shorter way.
             child = replace(child, options=options, mask=child._mask & ~SPOKEN)
         if enclosing.format is not None and not isinstance(child, _UNFORMATTED):
             if isinstance(child, SectionNode):

@@ -28,6 +28,7 @@ from promptdsl.tree.turn_nodes import (
 )
 
 _EQUIPMENT = frozenset({ToolNode, OutputNode, CacheBreakpointNode})
+"""The classes of the nodes that this pass moves."""
 _NODE_CLASS = attrgetter("_node")
 
 
@@ -46,17 +47,17 @@ def extract_tools(root: RootNode, facts: ModelFacts) -> RootNode:
     equipment: list[Node] = []
     output: OutputNode | None = None
     # The index of each tool in the equipment, by its name.
-    tools: dict[str, int] = {}
+    tool_indices: dict[str, int] = {}
     for child in root.content:
         if isinstance(child, ToolNode):
             name, raw = child.definition.name, child.definition.raw
             # A provider's tool without a name may occur with other values, too.
             key = name if raw is None or "name" in raw else repr((raw, child.definition.extra))
-            if key not in tools:
-                tools[key] = len(equipment)
+            if key not in tool_indices:
+                tool_indices[key] = len(equipment)
                 equipment.append(child)
                 continue
-            first_tool = cast("ToolNode", equipment[tools[key]])
+            first_tool = cast("ToolNode", equipment[tool_indices[key]])
             # A cache breakpoint may have put a cache mark on the first tool already.
             without_mark = attrs.evolve(first_tool.definition, cache=None)
             if attrs.evolve(child.definition, cache=None) != without_mark:
@@ -78,10 +79,10 @@ def extract_tools(root: RootNode, facts: ModelFacts) -> RootNode:
         elif not isinstance(child, CacheBreakpointNode):
             turns.append(child)
         elif not _mark_last_turn(turns, child):
-            if not tools:
+            if not tool_indices:
                 equipment.append(child)
                 continue
-            index = max(tools.values())
+            index = max(tool_indices.values())
             last_tool = cast("ToolNode", equipment[index])
             cache_mark = longer(last_tool.definition.cache, child.ttl or "default")
             definition = attrs.evolve(last_tool.definition, cache=cache_mark)
@@ -107,6 +108,7 @@ def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
             return recorded is not None
         if turn._mask & RESULT << SHIFT or has_content(turn.content):
             cache_mark = longer(mark_of(turn.options), node.ttl or "default")
+            # The option of an author is ``True``; in a block the same mark is ``"default"``.
             options = attrs.evolve(
                 turn.options, cache=True if cache_mark == "default" else cache_mark
             )

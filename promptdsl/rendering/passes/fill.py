@@ -9,7 +9,7 @@ from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import check_unique_ids, rewrite
 from promptdsl.tree.turn_nodes import FragmentNode, LazyNode, LimitNode, RootNode
 
-DEEPEST = 100
+MAX_ROUNDS = 100
 """The maximum number of rounds: a lazy may return a node with a lazy in it."""
 
 
@@ -36,9 +36,9 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
     """
     rounds = 0
     while pending := _pending_lazies(root):
-        if rounds == DEEPEST:
+        if rounds == MAX_ROUNDS:
             raise ContentError(
-                f"a Lazy returned another Lazy, {DEEPEST} times in a row",
+                f"a Lazy returned another Lazy, {MAX_ROUNDS} times in a row",
                 fix="return text, or a part without a Lazy",
                 at=(pending[0].lazy.source,),
             )

@@ -106,6 +106,7 @@ def _after_recorded(root: RootNode, output_turns: list[TurnNode]) -> RootNode:
 
 
 _SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED
+"""The bits of a child of the root that is system content, or may have some at its beginning."""
 
 
 def _has_system(child: Node) -> bool:

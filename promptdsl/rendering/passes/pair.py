@@ -25,10 +25,13 @@ from promptdsl.tree.recorded import answers_of, calls_of, cut, first_of, remembe
 from promptdsl.tree.rewrite import has_content, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode, TurnNode
 
-SET = 'render(..., transformation={{"tool_pairing": "{}"}})'
+PAIRING_OPTION = 'render(..., transformation={{"tool_pairing": "{}"}})'
+"""The advice to set another mode, whose name replaces ``{}``."""
 
-WITHIN = (CALL | RESULT) << SHIFT
-PAIRED = WITHIN | RECORDED
+HAS_CALLS_OR_RESULTS = (CALL | RESULT) << SHIFT
+"""The deep bits of a node that is, or contains, a call or a result."""
+NEEDS_CHECK = HAS_CALLS_OR_RESULTS | RECORDED
+"""The bits of a turn that the check reads, even if no call is open."""
 
 Mode: TypeAlias = Literal["error", "fill", "prune", "keep"]
 
@@ -51,6 +54,7 @@ def pair(root: RootNode, *, mode: Mode) -> RootNode:
     if mode == "error":
         _check(root)
         return root
+    # The two other modes also change the last calls, which may be open: ``_check`` returns these.
     try:
         in_pairs = not _check(root)
     except PairingError:
@@ -97,7 +101,7 @@ def _check(root: RootNode) -> _Calls:
     for child in root.content:
         if isinstance(child, RecordedNode):
             _check_recording(child, open_calls)
-        elif child._mask & PAIRED or open_calls:
+        elif child._mask & NEEDS_CHECK or open_calls:
             _take(_written_step(child), child, open_calls)
     return open_calls
 
@@ -118,7 +122,7 @@ def _check_recording(node: RecordedNode, open_calls: _Calls) -> None:
 
     def check(messages: Sequence[Message], before: _CheckedRun | None) -> _CheckedRun:
         checked = before or _CheckedRun(start, ())
-        if checked.stop > len(messages):
+        if checked.stop > len(messages):  # an earlier request had more messages: check all
             checked = _CheckedRun(start, ())
         for id in checked.open:
             open_calls.add(id, node)
@@ -168,7 +172,7 @@ def _unanswered(open_calls: _Calls, turn: Node) -> PairingError:
     call = next((call for call in calls if call.block.id == id), caller)
     return PairingError(
         f"the call {id!r} has no result before the next turn",
-        fix=f"answer it: ToolMessage({id!r}, ...), or {SET.format('fill')}",
+        fix=f"answer it: ToolMessage({id!r}, ...), or {PAIRING_OPTION.format('fill')}",
         at=(call.source, turn.source),
     )
 
@@ -191,11 +195,11 @@ def _swapped(turn: Node, id: str, open_calls: _Calls) -> str | None:
 def _advice(id: str, open_calls: _Calls) -> str:
     """Return the advice for a result that answers no open call."""
     nearest_id = nearest(id, open_calls)
-    if nearest_id.startswith("did"):
+    if nearest_id.startswith("did"):  # "did you mean": there is a similar id
         return nearest_id
-    if open_calls and " " in id:
+    if open_calls and " " in id:  # the "id" is probably the text of the result
         return f"the id of the call comes first: ToolMessage({next(iter(open_calls))!r}, ...)"
-    advice = f"write it directly after the turn with the call, or {SET.format('prune')}"
+    advice = f"write it directly after the turn with the call, or {PAIRING_OPTION.format('prune')}"
     if open_calls:
         open_ids = ", ".join(map(repr, islice(open_calls, 3)))
         advice += f"; the open calls are: {open_ids}"
@@ -267,6 +271,7 @@ class _Repair:
         if step.answers or step.calls:
             self.end = len(self.turns)
         if step.calls:
+            # ``_close`` may have to remove calls from this turn, so keep it and its index.
             self.caller, self.index = turn._replace(node=rest), len(self.turns) - 1
         for id in step.calls:
             self.open_calls.add(id, id)
@@ -382,5 +387,5 @@ def _reduced(
         content = tuple(block for block in message.content if stays(block))
         rest = replace(node, items=(message.replace(content=content),))
         return rest if content else None, removed_parts
-    rest = rewrite(node, lambda inner: inner if stays(inner) else None, within=WITHIN)
+    rest = rewrite(node, lambda inner: inner if stays(inner) else None, within=HAS_CALLS_OR_RESULTS)
     return rest if rest.content else None, removed_parts

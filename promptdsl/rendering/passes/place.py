@@ -81,15 +81,17 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     """Return a grounding as a turn of its mapped role, with its content in a fence."""
     delimiter = config.delimiters.ephemeral
     content = request.content
-    has_hint = request._mask & masks.HINTED == masks.HINTED  # there is a hint that it is empty
+    # HINTED is two bits together. A hint already says that this grounding is empty.
+    has_hint = request._mask & masks.HINTED == masks.HINTED
     attributes_of_request = (("type", request.type), ("title", request.title))
     shown_attributes = [(name, value) for name, value in attributes_of_request if value]
     attributes = "".join(
         f' {name}="{_attribute(value, request, config)}"' for name, value in shown_attributes
     )
     raw_values = tuple(value for _, value in shown_attributes)
-    if has_hint:
+    if has_hint:  # with raw values, ``lower`` would report again that there is no content
         raw_values = ()
+    # Only the default tag has attributes. In other fences the title is the first line.
     if request.title and delimiter.kind != "default":
         title = inline_line(request.title)
         if delimiter.close:
@@ -157,6 +159,7 @@ def _last_user(messages: tuple[Message, ...]) -> int | None:
 
 
 _ASKING = frozenset(CONVERSATION) - {"summary"}
+"""The kinds of messages that a user may have written."""
 
 
 def _after_results(content: Iterable[Node]) -> list[Node]:
@@ -173,6 +176,7 @@ def _after_results(content: Iterable[Node]) -> list[Node]:
             turns += delayed
             delayed = []
         elif answers & open_calls:
+            # A note and a recorded instruction are no ``written`` turns, so they may move.
             for node in delayed:
                 if isinstance(node, TurnNode) and node.kind == "written":
                     raise PlacementError(
@@ -199,11 +203,12 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
     """
     for child in content:
         if not isinstance(child, RecordedNode):
-            paired = child._mask & (masks.CALL | masks.RESULT) << masks.SHIFT
-            calls, answers = (calls_of(child), answers_of(child)) if paired else ((), ())
+            has_any = child._mask & (masks.CALL | masks.RESULT) << masks.SHIFT
+            calls, answers = (calls_of(child), answers_of(child)) if has_any else ((), ())
             yield child, set(calls), set(answers)
             continue
         messages: tuple[Message, ...] = child.items
+        # The middle is from ``head`` to before ``tail``. With instructions, all is head.
         head = tail = len(messages)
         if not child._mask & masks.DEVELOPER << masks.SHIFT:
             head = next((i for i, m in enumerate(messages) if not answers_in(m)), len(messages))
@@ -211,12 +216,14 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
                 i for i in reversed(range(len(messages))) if messages[i].role == "assistant"
             )
             tail = max(head, next(assistants, len(messages)))
+        # The index of each single message, and of the middle, which is one run; then the end.
         starts = [*range(head + 1), *range(max(tail, head + 1), len(messages) + 1)]
         for start, stop in pairwise(starts):
             message = messages[start]
             if stop - start > 1:
                 yield cut(child, start, stop), set(), set()
                 continue
+            # With this bit, an instruction moves like a turn of instructions.
             surface = masks.DEVELOPER if message.role in ("developer", "system") else 0
             run_of_one = cut(child, start, stop, mask=child._mask | surface)
             yield run_of_one, set(calls_in(message)), set(answers_in(message))

@@ -143,6 +143,8 @@ def _read_nodes(
     """
     nodes: list[Node] = []
     run: list[Message] = []
+    # ``leading``: so far all messages may be system text. ``opaque``: the run has JSON or code.
+    # ``is_unchanged``: all messages are the objects of the recording, so they may be cached.
     leading, opaque, is_unchanged = True, False, not fresh
     start = 0
     if read_cache is not None:
@@ -260,6 +262,7 @@ def mask_of(messages: list[Message], *, opaque: bool = False) -> int:
 
 _SPEAKERS = ("user", "assistant")
 """The roles whose messages of one text need no bit in the mask."""
+# What a message may contain, by its role. In the mask of a run, these are deep bits.
 _ROLE_BITS = {
     "assistant": masks.CALL,
     "tool": masks.RESULT,

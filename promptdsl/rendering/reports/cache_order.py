@@ -35,7 +35,7 @@ from promptdsl.tokens.payloads import (
 
 Payload: TypeAlias = WireObject
 
-NEAR = 64
+MAX_TOKEN_CHARACTERS = 64
 """The maximum number of characters in a token at the end of a common text."""
 GAP = "\n\n"
 """The gap between two texts with a cache mark between them."""
@@ -86,6 +86,7 @@ def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
     )
 
 
+# The keys whose values have a field of ``CacheOrder``, so they are not in ``rest``.
 _ELSEWHERE = frozenset(
     {
         *("prompt", *ENTRY_KEYS),
@@ -268,6 +269,7 @@ def _message_key(message: WireValue) -> object:
 
 
 _NO_HEADER = frozenset({*CONTENT_KEYS, *MARKS})
+"""The keys of a message that are not in its header."""
 
 
 def _header(message: Payload) -> Payload:
@@ -312,6 +314,7 @@ def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:
 
 
 def _is_part(item: WireValue) -> bool:
+    """Return whether an item of a content is more than a cache mark."""
     mapping = _mapping(item)
     return mapping is None or not mapping.keys() <= MARKS
 
@@ -328,7 +331,9 @@ def _text_of(item: WireValue) -> str | None:
 
 
 _TEXT_KEYS = frozenset({"text", "type", *MARKS})
+"""The keys of a payload part that is only a text."""
 _TYPES_OF_TEXT = (None, *TEXT_TYPES)
+"""The types of such a part; Gemini and Bedrock write none."""
 
 
 _Key: TypeAlias = tuple[str, tuple[str | bytes, ...]]
@@ -352,5 +357,5 @@ def certain(before: str, after: str, length: int) -> int:
         for text in (before, after)
     ):
         return length
-    start = max(length - NEAR, 0)
+    start = max(length - MAX_TOKEN_CHARACTERS, 0)
     return last_cut(after, start, length - 1) or (length if start else 0)

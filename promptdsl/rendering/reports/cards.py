@@ -32,6 +32,7 @@ from promptdsl.rendering.spans import Span
 BUDGET_BAR = 40
 """The width of the bar of a budget, in characters."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+"""The character that is filled by 0 to 7 eighths."""
 
 
 @attrs.frozen
@@ -126,7 +127,7 @@ def heading_of(role: str, sent_as: str) -> str:
     return f"{sent_as} (written as {role})" if sent_as else role
 
 
-MOST_DROPPED = 20
+MAX_DROPPED_CARDS = 20
 """The maximum number of dropped parts at one location that have a card each."""
 
 
@@ -388,9 +389,9 @@ def _cards_by_location(dropped: Iterable[DroppedCard]) -> Mapping[tuple[int, boo
         by_location[card.message, card.is_inside].append(card)
     cards: dict[tuple[int, bool], list[Card]] = defaultdict(list)
     for location, group in by_location.items():
-        cards[location] += map(_dropped_card, group[:MOST_DROPPED])
-        if len(group) > MOST_DROPPED:
-            rest = len(group) - MOST_DROPPED
+        cards[location] += map(_dropped_card, group[:MAX_DROPPED_CARDS])
+        if len(group) > MAX_DROPPED_CARDS:
+            rest = len(group) - MAX_DROPPED_CARDS
             cards[location].append(Card("dropped", f"{rest:,} more", dropped_count=rest))
     return cards
 

@@ -280,18 +280,18 @@ class _Locator:
         if inner_node < self.tree.ends[index]:
             # The rest of the node is sent. A part that was cut out of a history belongs in it.
             part_index = self.part_by_node[inner_node]
-            is_history = self.parts[part_index].what == "history"
+            is_history = self.parts[part_index].what == "history"  # true counts as 1
             return part_index + is_history, self.parts[part_index].depth + is_history
         parent = self.tree.parents[index]
         before = self.before[index]
-        if before > parent:
+        if before > parent:  # a sibling before the node is sent: the node was after it
             outer = self._outermost(before, parent)
             return self.ends[outer], self.parts[outer].depth
-        if parent in self.part_by_node:
+        if parent in self.part_by_node:  # the node was the first in its parent
             enclosing = self.part_by_node[parent]
             return enclosing + 1, self.parts[enclosing].depth + 1
         after = self.after[self.tree.ends[index]]
-        if after < self.tree.ends[max(parent, 0)]:
+        if after < self.tree.ends[max(parent, 0)]:  # a sibling after the node is sent
             return self.part_by_node[after], self.parts[self.part_by_node[after]].depth
         return self.location(parent) if parent > 0 else (self.last_in_message, 0)
 

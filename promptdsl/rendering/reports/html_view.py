@@ -19,22 +19,27 @@ from promptdsl.messages.attachment import image_size
 from promptdsl.messages.details import ROLES
 from promptdsl.messages.media_type import sniff
 from promptdsl.rendering.reports.cards import BudgetUse, Card, Piece, RequestView
-from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
+from promptdsl.rendering.reports.token_view import (
+    MAX_INDENTED_LEVEL,
+    TokenRow,
+    TokenView,
+    token_rows,
+)
 
-LONG = 4_000
+MAX_OPEN_CARD = 4_000
 """A card with more characters is closed at first."""
-SHOWN = 20
+MAX_SHOWN = 20
 """The number of messages shown at the beginning and at the end, and of notes in a card."""
-LONGEST = 2_000
+MAX_TEXT = 2_000
 """The maximum characters shown of a text, because a notebook saves what it shows in its file."""
 
-WIDEST = 300
+MAX_FIELD_TEXT = 300
 """The maximum characters shown of the name, the type or the description of a field."""
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The types of pictures that are shown; the first bytes of a file decide on its type."""
 MOST_BASE64 = 32 * 1024 // 3 * 4 + 4
 """The maximum size of a picture that is shown: the base64 characters of 32 kB."""
-MOST_PIXELS = 4_096
+MAX_PIXELS = 4_096
 """The maximum width and height of a picture that is shown, in pixels."""
 
 LEGEND = (
@@ -92,8 +97,8 @@ def html_view(view: RequestView, tokens: TokenView | None) -> str:
     cards = [*view.notes(), *view.cards()]
     messages = [index for index, card in enumerate(cards) if card.what in ROLES]
     hidden_start, hidden_end = len(cards), len(cards)
-    if len(messages) > 2 * SHOWN:
-        hidden_start, hidden_end = messages[SHOWN], messages[-SHOWN]
+    if len(messages) > 2 * MAX_SHOWN:
+        hidden_start, hidden_end = messages[MAX_SHOWN], messages[-MAX_SHOWN]
     hidden = [_hidden(cards[hidden_start:hidden_end])] if hidden_start < hidden_end else []
     cards_html = [
         *map(_card_html, cards[:hidden_start]),
@@ -138,7 +143,7 @@ def _row(row: TokenRow) -> str:
         name = f"<s>{name}</s>"
     source = _line(re.split(r"[/\\\\]", row.source)[-1])
     # Indentation has a limit, so that the page does not grow quadratically with the depth.
-    indent = f' style="padding-left:{min(row.depth, DEEPEST) + 0.5:g}em"'
+    indent = f' style="padding-left:{min(row.depth, MAX_INDENTED_LEVEL) + 0.5:g}em"'
     cells = f"<td{indent}>{name}{note}</td><td><small>{source}</small></td>"
     return f"<tr><td>{row.tokens:,}</td>{cells}</tr>"
 
@@ -148,12 +153,15 @@ def _card_html(card: Card) -> str:
     if card.is_dropped:
         return _dropped(card)
     size = sum(len(piece.text) for piece in card.pieces)
-    is_open = "" if size > LONG or card.what == "tool definition" else " open"
+    is_open = "" if size > MAX_OPEN_CARD or card.what == "tool definition" else " open"
     count = "" if card.tokens is None else f"<small>{card.tokens:,} tokens</small>"
     title = " ".join(filter(None, (f"<b>{_line(card.heading)}</b>", _line(card.name), count)))
     pieces, rest = card.pieces, ""
-    if card.what in NOTES and len(pieces) > SHOWN:
-        pieces, rest = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
+    if card.what in NOTES and len(pieces) > MAX_SHOWN:
+        pieces, rest = (
+            pieces[:MAX_SHOWN],
+            f'<p class="label">… {len(card.pieces) - MAX_SHOWN:,} more</p>',
+        )
     body = "".join([*map(_piece, pieces), rest, *map(_card_html, card.dropped_inside)])
     kind = _line(card.style)
     return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
@@ -198,9 +206,9 @@ def _piece(piece: Piece) -> str:
     text = f'<pre dir="auto">\n{_tinted(piece)}</pre>' if piece.text else ""
     fields = [*_schema_fields(piece.schema)]
     if fields:
-        rows = [*map(_field, fields[:SHOWN])]
-        if len(fields) > SHOWN:
-            rows.append(f'<tr><td colspan="3">… {len(fields) - SHOWN:,} more</td></tr>')
+        rows = [*map(_field, fields[:MAX_SHOWN])]
+        if len(fields) > MAX_SHOWN:
+            rows.append(f'<tr><td colspan="3">… {len(fields) - MAX_SHOWN:,} more</td></tr>')
         table = f'<table class="fields">{"".join(rows)}</table>'
         text = f"{table}<details><summary>JSON</summary>{text}</details>"
     return label + _picture(piece) + text
@@ -252,14 +260,17 @@ def _json(value: object) -> str:
 
 
 def _field(field: tuple[str, str, str]) -> str:
-    cells = (_line(text if len(text) <= WIDEST else f"{text[:WIDEST]}…") for text in field)
+    cells = (
+        _line(text if len(text) <= MAX_FIELD_TEXT else f"{text[:MAX_FIELD_TEXT]}…")
+        for text in field
+    )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _tinted(piece: Piece) -> str:
     """Return the beginning of a text as HTML; each value is an element with its style."""
     runs: list[str] = []
-    free_characters = LONGEST
+    free_characters = MAX_TEXT
     for text, kind in piece.runs():
         run = escape(visible(text[: max(free_characters, 0)]))
         free_characters -= len(text)
@@ -285,7 +296,7 @@ def _picture(piece: Piece) -> str:
     except ValueError:
         return ""
     media_type, size = sniff(data), image_size(data)
-    if media_type not in PICTURES or size is None or max(size) > MOST_PIXELS:
+    if media_type not in PICTURES or size is None or max(size) > MAX_PIXELS:
         return ""
     address = f"data:{media_type};base64,{base64.b64encode(data).decode()}"
     return f'<img alt="{_line(piece.label)}" src="{address}">'

@@ -32,9 +32,9 @@ from promptdsl.transcript.stores import fork_safe_lock
 # Reading a file of a log: each line is checked; damage is reported with line and byte.
 
 FORMAT = "promptdsl.log"
-FILES = "records-*.jsonl"
+FILE_PATTERN = "records-*.jsonl"
 """The names of the files of a log."""
-MARK = "~"
+REFERENCE_SIGN = "~"
 """The beginning of a reference: ``"~7"`` is value 7. A text that begins with ``~`` has it twice."""
 _SALVAGE = "read it with salvage=True to get the good lines"
 
@@ -82,11 +82,11 @@ class _Contents:
         self._current = ""
         """The file id in the last line, ``""`` after a header."""
 
-    def add(self, line: bytes, count: int) -> None:
+    def add(self, line: bytes, line_number: int) -> None:
         """Add a line. Raises :class:`ValueError` for a damaged line; what is readable is added."""
         data = object_of(line)
-        if "format" in data or count == 1:
-            self._add_header(data, count)
+        if "format" in data or line_number == 1:
+            self._add_header(data, line_number)
         elif "n" in data or "record" in data:
             id = str(data.get("file"))  # older files have none
             previous_id, self._current = self._current, id
@@ -94,18 +94,18 @@ class _Contents:
             if "n" in data:
                 self._add_value(data, lines)
             else:
-                self._add_record(data, lines, count)
+                self._add_record(data, lines, line_number)
             if previous_id not in ("", id):
                 raise ValueError("the line before it belongs to another file")
 
-    def _add_header(self, data: dict[str, Any], count: int) -> None:
+    def _add_header(self, data: dict[str, Any], line_number: int) -> None:
         """Add the first line of a file; a second header means that another file was appended."""
         if data.get("format") != FORMAT:
             raise ValueError("the line is not the header of a log")
         check_version(data, self.path)
         self._headers += 1
         self._current = ""
-        if count > 1:
+        if line_number > 1:
             # A later value without a file id may be of either file.
             self._lines[str(None)] = _Lines(values=_Unknown())
             raise ValueError("another file begins here: split it before this line")
@@ -115,10 +115,12 @@ class _Contents:
         number, previous = data["n"], lines.last_number
         if type(number) is not int or number < 1:
             raise ValueError(f"{number!r} is not the number of a value")
-        key = f"{MARK}{number}"
+        key = f"{REFERENCE_SIGN}{number}"
+        # A value may not refer to its own number, so the number is ambiguous while it is read.
         old_value, lines.values[key] = lines.values.get(key, ABSENT), _AMBIGUOUS
         value = _resolved(data["value"], lines.values)
         lines.last_number = number
+        # It stays ambiguous if the number had another value before.
         if old_value is ABSENT or (
             old_value is not _AMBIGUOUS and canonical(old_value) == canonical(value)
         ):
@@ -130,7 +132,7 @@ class _Contents:
                 f"value {number} follows value {previous}: lines are lost, doubled or moved"
             )
 
-    def _add_record(self, data: dict[str, Any], lines: _Lines, count: int) -> None:
+    def _add_record(self, data: dict[str, Any], lines: _Lines, line_number: int) -> None:
         """Add a record, with its references replaced by values."""
         at, name, id = (_resolved(data[key], lines.values) for key in ("at", "name", "id"))
         if not isinstance(at, str) or not all(isinstance(text, str | None) for text in (name, id)):
@@ -139,13 +141,14 @@ class _Contents:
         objects: list[Any] = [record, *shared] if is_list(shared) else []
         if not objects or not all(map(is_mapping, objects)):
             raise ValueError("the record is not a JSON object")
-        written_line = data.get("line", count)  # older files have none
+        written_line = data.get("line", line_number)  # older files have none
         if type(written_line) is not int or written_line in lines.record_lines:
             raise ValueError(f"the record of line {written_line!r} occurs twice")
         lines.record_lines.add(written_line)
         self.entries.append(LogEntry(at, name, id, FrozenDict(ChainMap(*objects))))
-        old_shift, lines.shift = lines.shift, count - written_line
+        old_shift, lines.shift = lines.shift, line_number - written_line
         if old_shift is None and self._headers < 2:
+            # Nothing was appended to another file, so the first record must be at its line.
             old_shift = 0
         if old_shift not in (None, lines.shift):
             raise ValueError(
@@ -170,14 +173,14 @@ def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEn
     contents, end = _Contents(path), 0
     try:
         with named("read", path), open(path, "rb", opener=_open_regular_file) as file:
-            for count, line in enumerate(file, 1):
+            for line_number, line in enumerate(file, 1):
                 start, end = end, end + len(line)
-                location = f"line {count} at byte {start} of {path!r}"
+                location = f"line {line_number} at byte {start} of {path!r}"
                 if line[-1:] != b"\n":
                     repairs.append(f"{location} has no end: {len(line)} bytes are not read")
                     break
                 try:
-                    contents.add(line[:-1], count)
+                    contents.add(line[:-1], line_number)
                 except TranscriptError:
                     raise
                 except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -215,9 +218,9 @@ def _reason(error: Exception) -> str:
 def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
     """Return a value of a line, frozen; each reference is replaced by its value."""
     if type(value) is str:
-        if value[:1] != MARK:
+        if value[:1] != REFERENCE_SIGN:
             return value
-        if value[1:2] == MARK:
+        if value[1:2] == REFERENCE_SIGN:
             return value[1:]
         if values[value] is _AMBIGUOUS:
             raise ValueError(f"value {value[1:]} has two different values")
@@ -232,12 +235,12 @@ def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
 # Writing a log: files of lines in a folder; each file has a long text once.
 
 HEADER = with_sum({"format": FORMAT, "version": "1.0"})
-LONG = 40
+MIN_SHARED_TEXT = 40
 """A text with at least this many characters of JSON is written once in a file."""
-SHARED = (("model", "settings", "tools", "output", "libraries"), ("outline",))
+SHARED_KEYS = (("model", "settings", "tools", "output", "libraries"), ("outline",))
 """Groups of keys of a record. Many records share their values, so a file has each value once."""
 _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_LONG = re.compile(f'"[^"]{{{LONG},}}+')
+_SHARED_TEXT = re.compile(f'"[^"]{{{MIN_SHARED_TEXT},}}+')
 
 
 class HasRecord(Protocol):
@@ -318,7 +321,9 @@ class PromptLog:
                     f"the {what} {shown(argument)} is not a text", fix="pass a string"
                 )
         stamp = time.astimezone(UTC).isoformat(timespec="microseconds")
-        shared = [_json({key: data.pop(key) for key in keys if key in data}) for keys in SHARED]
+        shared = [
+            _json({key: data.pop(key) for key in keys if key in data}) for keys in SHARED_KEYS
+        ]
         line = _json({"at": stamp, "name": name, "id": id, "record": data})
         self._write(line, shared)
 
@@ -395,7 +400,7 @@ class PromptLog:
         repairs: list[str] = []
         entries = [
             entry
-            for path in sorted(self.folder.glob(FILES))
+            for path in sorted(self.folder.glob(FILE_PATTERN))
             for entry in read_log_file(str(path), salvage=salvage, repairs=repairs)
         ]
         self.repairs = tuple(repairs)
@@ -423,7 +428,7 @@ class _LogFile(OpenFile):
 
         If that fails, the file is cut to its old size. If that fails, too, the file is closed.
         """
-        end, count = self.size, len(self._value_numbers)
+        end, value_count = self.size, len(self._value_numbers)
         lines = [] if end else [HEADER]
         try:
             references = ",".join(self._shared_reference(text, lines) for text in shared)
@@ -439,11 +444,12 @@ class _LogFile(OpenFile):
             self.size, self._lines = end + len(data), line_number  # no signal comes between them
         except BaseException:
             if self.size == end:
-                self._take_back(end, count)
+                self._take_back(end, value_count)
             raise
 
-    def _take_back(self, end: int, count: int) -> None:
-        while len(self._value_numbers) > count:
+    def _take_back(self, end: int, value_count: int) -> None:
+        """Cut the file to its old size, and forget the values after the first ``value_count``."""
+        while len(self._value_numbers) > value_count:
             self._value_numbers.popitem()
         try:
             os.ftruncate(self.descriptor, end)
@@ -460,10 +466,12 @@ class _LogFile(OpenFile):
         # begins or ends a string.
         if is_escaped := "\\" in text:
             text = text.replace(r"\\", "\1").replace(r"\"", "\2")
-        text = text.replace(f'"{MARK}', f'"{MARK}{MARK}')
+        text = text.replace(f'"{REFERENCE_SIGN}', f'"{REFERENCE_SIGN}{REFERENCE_SIGN}')
         pieces: list[str] = []
+        # ``quotes`` is the number of quotes before ``counted_end``. The text before ``text_end`` is
+        # in ``pieces``.
         text_end = counted_end = quotes = 0
-        for match in _LONG.finditer(text):
+        for match in _SHARED_TEXT.finditer(text):
             start, end = match.start(), match.end() + 1
             quotes += text.count('"', counted_end, start)
             counted_end = start
@@ -482,7 +490,7 @@ class _LogFile(OpenFile):
             number = self._value_numbers[text] = len(self._value_numbers) + 1
             value = value_text or text
             lines.append(summed(f'{{"n":{number},"value":{value},"file":"{self._id}"}}'))
-        return f'"{MARK}{number}"'
+        return f'"{REFERENCE_SIGN}{number}"'
 
 
 def _json(value: object) -> str:

@@ -145,8 +145,8 @@ def _part(block: Block) -> list[dict[str, Any]]:  # Any: JSON
             return [{"type": "generic", "generic_type": str(block.data.get("type", block.type))}]
         case _ if isinstance(block, MediaBlock):
             source = block.source
-            keys = {"base64": ("blob", "content"), "file_id": ("file", "file_id")}
-            kind, key = keys.get(source.kind, ("uri", "uri"))
+            kinds_and_keys = {"base64": ("blob", "content"), "file_id": ("file", "file_id")}
+            kind, key = kinds_and_keys.get(source.kind, ("uri", "uri"))
             data = {"type": kind, "modality": block.type, key: source.value}
             return [data if source.media_type is None else {**data, "mime_type": source.media_type}]
         case _:

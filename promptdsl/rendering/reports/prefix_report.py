@@ -281,13 +281,13 @@ class MessageParts:
         """The text of all pieces."""
         return "".join([piece.text for piece in self.pieces])
 
-    def enclosing_parts(self, length: int) -> list[MessagePart]:
-        """Return the parts around the character at an index, the innermost first.
+    def enclosing_parts(self, offset: int) -> list[MessagePart]:
+        """Return the parts around the character at an offset, the innermost first.
 
         A text node counts as the part around it. After the last character there are no parts.
         """
         ends = [*accumulate(len(piece.text) for piece in self.pieces)]
-        index = bisect_right(ends, length)
+        index = bisect_right(ends, offset)
         if index == len(ends):
             return []
         _, turn, position = self.pieces[index]
@@ -368,8 +368,8 @@ def without_cache_marks(block: Block) -> Block:
 
 def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
     """Return the difference of two messages of one role, at the first character that differs."""
-    length = equal_start(before.text, after.text)
-    old_parts, new_parts = before.enclosing_parts(length), after.enclosing_parts(length)
+    offset = equal_start(before.text, after.text)
+    old_parts, new_parts = before.enclosing_parts(offset), after.enclosing_parts(offset)
     old_keys, new_keys = before.keys(), after.keys()
     if not old_parts:
         return _grown("added", new_parts or [after.as_part], old_keys)
@@ -380,10 +380,10 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
     if old_parts[0].key == new_parts[0].key or not (was_there or is_there):
         return Difference("changed", *new_parts[0])
     if was_there and is_there:
-        part = _same_start(after, before, new_parts, length) or _same_start(
-            before, after, old_parts, length
+        part = _same_start(after, before, new_parts, offset) or _same_start(
+            before, after, old_parts, offset
         )
-        part = part or _continued(after, new_parts, length) or _continued(before, old_parts, length)
+        part = part or _continued(after, new_parts, offset) or _continued(before, old_parts, offset)
         if part:
             return Difference("changed", *part)
         return Difference("moved", *new_parts[0])
@@ -393,7 +393,7 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
 
 
 def _same_start(
-    message: MessageParts, other: MessageParts, enclosing: Sequence[MessagePart], length: int
+    message: MessageParts, other: MessageParts, enclosing: Sequence[MessagePart], offset: int
 ) -> MessagePart | None:
     """Return the innermost part around a character that begins at the same place in both messages.
 
@@ -402,7 +402,8 @@ def _same_start(
     """
     for part in enclosing:
         starts = message.starts_of(part.key)
-        if starts and starts[bisect_right(starts, length) - 1] in other.starts_of(part.key):
+        # The part with this key that begins last before the character.
+        if starts and starts[bisect_right(starts, offset) - 1] in other.starts_of(part.key):
             return part
         if len(starts) < 2:
             break
@@ -410,13 +411,13 @@ def _same_start(
 
 
 def _continued(
-    message: MessageParts, enclosing: Sequence[MessagePart], length: int
+    message: MessageParts, enclosing: Sequence[MessagePart], offset: int
 ) -> MessagePart | None:
     """Return the turn whose own text continues at a character: it is longer than the other one."""
-    is_text_of_turn = length > 0 and len(enclosing) == 1
+    is_text_of_turn = offset > 0 and len(enclosing) == 1
     return (
         enclosing[0]
-        if is_text_of_turn and message.enclosing_parts(length - 1) == [*enclosing]
+        if is_text_of_turn and message.enclosing_parts(offset - 1) == [*enclosing]
         else None
     )
 
@@ -529,11 +530,8 @@ class PrefixReport:
         }
 
     def __str__(self) -> str:
-        after, difference, what = (
-            self.after,
-            "nothing differs, except cache marks if there are any",
-            "",
-        )
+        after, what = self.after, ""
+        difference = "nothing differs, except cache marks if there are any"
         if self.first:
             difference, what = str(self.first), "the shared prefix ends there: "
         if self.first and self.extends:
@@ -578,8 +576,9 @@ def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
     rule, served_tokens = facts.cache_rule, count
     if rule.needs_marks:
         blocks = [*map(cache_blocks, payloads, orders)]
-        keys = [[(block.key, block.is_marked) for block in side] for side in blocks]
-        cached_beginning = beginning_of(orders[1], blocks[1][: rule.served_blocks(*keys)])
+        keys_of_blocks = [[(block.key, block.is_marked) for block in side] for side in blocks]
+        served_blocks = blocks[1][: rule.served_blocks(*keys_of_blocks)]
+        cached_beginning = beginning_of(orders[1], served_blocks)
         served_tokens = min(beginning_tokens(cached_beginning, tokens, facts), count)
     served_tokens = rule.served_tokens(served_tokens)
     if not shared.location:

@@ -33,19 +33,19 @@ from promptdsl.rendering.reports.dropped_parts import located_dropped
 from promptdsl.rendering.reports.html_view import html_view
 from promptdsl.rendering.reports.text_view import Paint, text_lines, unstyled
 from promptdsl.rendering.reports.token_parts import TokenPart
-from promptdsl.rendering.reports.token_view import MOST, TokenView, shown_parts
+from promptdsl.rendering.reports.token_view import MAX_ROWS, TokenView, shown_parts
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_text
 
 # A record without content: no text, name, id and file. Keys that are not listed here are left out.
 
-COUNTS = ("total", "label", "method", "typical", "tools", "form", "savings")
+COUNT_KEYS = ("total", "label", "method", "typical", "tools", "form", "savings")
 """The keys of the counts in the tokens of a record."""
 
 
 def record_without_content(data: Any) -> JsonDict:  # Any: JSON data
     """Return the data of a record without content."""
-    data_without_content: JsonDict = _reduced(data, KEPT)
+    data_without_content: JsonDict = _reduced(data, RECORD_PLAN)
     return {**data_without_content, "content": False}
 
 
@@ -56,7 +56,8 @@ def _unchanged(value: object) -> object:
 def _reduced(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
     """Return the keys of data that a plan has; a list is reduced item by item.
 
-    The plan has, for each key, a function of its value, another plan, or a constant.
+    The plan has, for each key, a function of its value, another plan, or a constant. A constant
+    replaces the value, unless the value is empty.
     """
     if callable(plan):
         return plan(value)
@@ -64,13 +65,13 @@ def _reduced(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of
         return value and plan
     if is_list(value):
         return [_reduced(item, plan) for item in value]
-    keys = cast("dict[str, object]", plan)
-    return {key: _reduced(value[key], inner) for key, inner in keys.items() if key in value}
+    plans = cast("dict[str, object]", plan)
+    return {key: _reduced(value[key], inner) for key, inner in plans.items() if key in value}
 
 
 def _bare_blocks(blocks: Sequence[JsonDict]) -> list[JsonDict]:
     return [
-        _reduced(block, BLOCK) if block["type"] in CLASSES else {"type": "unknown"}
+        _reduced(block, BLOCK_PLAN) if block["type"] in CLASSES else {"type": "unknown"}
         for block in blocks
     ]
 
@@ -93,30 +94,31 @@ def _kind(what: str) -> str:
     return what if what.startswith("section ") else re.split(" ['\"]", what)[0]
 
 
-BLOCK: Mapping[str, object] = {
+BLOCK_PLAN: Mapping[str, object] = {
     **dict.fromkeys(("type", "cache", "is_error", "error_type"), _unchanged),
     "content": _bare_blocks,
 }
-_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache", "tokens")
-_PART = {
+_SPAN_KEYS = ("message", "block", "inner", "start", "end", "kind", "role", "cache", "tokens")
+_PART_PLAN = {
     "what": _kind,
     **dict.fromkeys(
         ("depth", "tokens", "cache", "priority", "message", "at", "range", "assumed"), _unchanged
     ),
 }
-KEPT: Mapping[str, object] = {
+# What stays of a record, see ``_reduced``.
+RECORD_PLAN: Mapping[str, object] = {
     **dict.fromkeys(
         ("format", "content", "digest", "model", "budget", "libraries", "sent", "sent_as"),
         _unchanged,
     ),
     "messages": {"role": _unchanged, "kind": _unchanged, "content": _bare_blocks},
     "outline": [],
-    "spans": dict.fromkeys(_SPAN, _unchanged),
+    "spans": dict.fromkeys(_SPAN_KEYS, _unchanged),
     "tokens": {
-        **dict.fromkeys((*COUNTS, "messages"), _unchanged),
-        "parts": {**_PART, "dropped": ""},
+        **dict.fromkeys((*COUNT_KEYS, "messages"), _unchanged),
+        "parts": {**_PART_PLAN, "dropped": ""},
     },
-    "dropped": _PART,
+    "dropped": _PART_PLAN,
     "losses": dict.fromkeys(("kind", "name", "at"), _unchanged),
     "tools": {"cache": _unchanged},
     "tool_choice": _choice,
@@ -128,11 +130,11 @@ KEPT: Mapping[str, object] = {
 
 # The root of a record: the folder to which the files of its sources are relative.
 
-_COMPLETE = re.compile(r"[/\\<]|[A-Za-z]:[/\\]")
+_UNRELATED = re.compile(r"[/\\<]|[A-Za-z]:[/\\]")
 """The beginning of a source that is not relative to the root; ``<stdin>`` is not a file."""
-_TOP = re.compile(r"(?:[A-Za-z]:|[/\\]{2}[^/\\]+)?[/\\]*[^/\\]+[/\\]")
+_TOP_FOLDER = re.compile(r"(?:[A-Za-z]:|[/\\]{2}[^/\\]+)?[/\\]*[^/\\]+[/\\]")
 """The beginning of a complete path: its drive and its first folder."""
-_ROWS = ("outline", "spans", "dropped", "losses", "tools")
+_KEYS_OF_ROWS = ("outline", "spans", "dropped", "losses", "tools")
 """The keys of a record whose rows have a source."""
 
 
@@ -164,12 +166,12 @@ def with_complete_sources(data: Mapping[str, Any]) -> Mapping[str, Any]:  # Any:
     def complete(rows: Iterable[JsonDict]) -> list[JsonDict]:
         return [
             {**row, "source": root + row["source"]}
-            if "source" in row and not _COMPLETE.match(row["source"])
+            if "source" in row and not _UNRELATED.match(row["source"])
             else row
             for row in rows
         ]
 
-    changed: JsonDict = {key: complete(data[key]) for key in _ROWS}
+    changed: JsonDict = {key: complete(data[key]) for key in _KEYS_OF_ROWS}
     if data["tokens"] is not None:
         lists = {key: complete(data["tokens"].get(key, ())) for key in ("sources", "parts")}
         changed["tokens"] = {**data["tokens"], **lists}
@@ -179,7 +181,7 @@ def with_complete_sources(data: Mapping[str, Any]) -> Mapping[str, Any]:  # Any:
 
 
 def _rows_of(data: JsonDict) -> Iterator[JsonDict]:
-    for key in _ROWS:
+    for key in _KEYS_OF_ROWS:
         yield from data[key]
     tokens: JsonDict = data["tokens"] or {}
     for key in ("sources", "parts"):
@@ -190,7 +192,7 @@ def _rows_of(data: JsonDict) -> Iterator[JsonDict]:
 def _root_of(sources: Iterable[str]) -> str:
     """Return the root of sources, which ends with a separator; ``""`` if there is none."""
     files = [source.rpartition(":")[0] for source in sources if not source.startswith("<")]
-    tops = [_TOP.match(file) if _COMPLETE.match(file) else None for file in files]
+    tops = [_TOP_FOLDER.match(file) if _UNRELATED.match(file) else None for file in files]
     if not all(tops):
         return ""
     counts = Counter(top[0] for top in tops if top)
@@ -210,14 +212,14 @@ def _root_of(sources: Iterable[str]) -> str:
 
 def _relative(source: str, root: str) -> str:
     rest = source.removeprefix(root)
-    return source if _COMPLETE.match(rest) else rest
+    return source if _UNRELATED.match(rest) else rest
 
 
 # The record: what was sent in a request, and why, as one JSON value to keep and to print.
 
 FORMAT = "1.1"
 """The version of the format of a record."""
-AROUND = 8
+LEVELS_ABOVE_DATA = 8
 """The number of levels in a record above the author's data."""
 
 
@@ -262,7 +264,7 @@ class PromptRecord:
         """
         fix = "pass what PromptRecord.to_dict() returned"
         try:
-            data_copy: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
+            data_copy: Any = plain(data, "record", json_leaf, levels=LEVELS + LEVELS_ABOVE_DATA)
             if not is_mapping(data_copy) or not isinstance(data_copy.get("format"), str):
                 if is_mapping(data_copy) and _IN_PAYLOADS & data_copy.keys():
                     fix = "it looks like a payload: read_payload(data) returns its messages"
@@ -364,16 +366,14 @@ class PromptRecord:
         messages: tuple[Message, ...] = self.prompt.messages
         spans: list[Span] = []
         for row in self._complete["spans"]:
-            _, message, block_index = (
-                row["kind"],
-                row["message"],
-                row["block"],
-            )  # every row has these
-            block = messages[int(message)].content[int(block_index)]
+            # Every row has these keys: for another value, ``from_dict`` names the missing key.
+            kind, message_index, block_index = row["kind"], row["message"], row["block"]
+            block = messages[int(message_index)].content[int(block_index)]
             if isinstance(block, ToolResultBlock) and "inner" in row:
                 block = block.content[int(row["inner"])]
             text = block.text[row["start"] : row["end"]] if isinstance(block, TextBlock) else ""
-            spans.append(Span(**_fields({"address": "", "turn": "", **row, "text": text}, Span)))
+            fields = {"address": "", "turn": "", **row, "kind": kind, "text": text}
+            spans.append(Span(**_fields(fields, Span)))
         return tuple(spans)
 
     @property
@@ -388,7 +388,8 @@ class PromptRecord:
 
     def _losses_and_hints(self) -> list[Loss]:
         rows = (
-            {**_NOTHING, "what": row.get("name", ""), **row} for row in self._complete["losses"]
+            {**_EMPTY_FIELDS, "what": row.get("name", ""), **row}
+            for row in self._complete["losses"]
         )
         return [Loss(**_fields(row, Loss)) for row in rows]
 
@@ -396,7 +397,7 @@ class PromptRecord:
     def dropped(self) -> tuple[Dropped, ...]:
         """The parts that were dropped, like ``Rendered.dropped``."""
         rows = self._complete["dropped"]
-        texts = ({**_NOTHING, **row, "text": row.get("said", "")} for row in rows)
+        texts = ({**_EMPTY_FIELDS, **row, "text": row.get("said", "")} for row in rows)
         return tuple(Dropped(**_fields(row, Dropped)) for row in texts)
 
     @public_api
@@ -423,7 +424,7 @@ class PromptRecord:
         *,
         depth: int | None = None,
         largest_first: bool = False,
-        most: int | None = MOST,
+        most: int | None = MAX_ROWS,
         width: int | None = None,
         strike: bool = False,
     ) -> str:
@@ -517,7 +518,8 @@ class PromptRecord:
         return hash(self._data["digest"])
 
 
-_NOTHING: JsonDict = {"what": "", "why": "", "path": "", "priority": None, "source": None}
+# The fields that a row of a record without content lacks.
+_EMPTY_FIELDS: JsonDict = {"what": "", "why": "", "path": "", "priority": None, "source": None}
 
 
 def _token_parts(rows: Iterable[JsonDict]) -> list[TokenPart]:

@@ -23,7 +23,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Loss, OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.record import (
-    COUNTS,
+    COUNT_KEYS,
     FORMAT,
     PromptRecord,
     record_without_content,
@@ -43,17 +43,19 @@ def _fields_of(cls: type, *without: str) -> tuple[str, ...]:
     return tuple(name for name in attrs.fields_dict(cls) if name not in without)
 
 
-PART = _fields_of(TokenPart)
-DROPPED = _fields_of(Dropped, "gone", "text")
-LOSS = _fields_of(Loss, "message")
-TOOL, OUTPUT = (
+PART_FIELDS = _fields_of(TokenPart)
+DROPPED_FIELDS = _fields_of(Dropped, "gone", "text")
+LOSS_FIELDS = _fields_of(Loss, "message")
+TOOL_FIELDS, OUTPUT_FIELDS = (
     (*_fields_of(definition, "at"), "source") for definition in (ToolDefinition, OutputSchema)
 )
 """The fields that a record has of each part, loss or definition; empty fields are left out."""
-FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers", "wire", "guesses_media")
-_OBJECTS = ("source", "library", "at", "also", "message")
+FACT_FIELDS = _fields_of(
+    ModelFacts, "template", "transformation", "role_layers", "wire", "guesses_media"
+)
+_FIELDS_WITH_OBJECTS = ("source", "library", "at", "also", "message")
 """The fields with objects that become JSON data."""
-_REPORT_NAMES = {"form": "frame"}
+_NAMES_IN_REPORT = {"form": "frame"}
 """The name of a count in the report, if a record has another key for it."""
 _AS_DATA: Mapping[type, Callable[[Any], object]] = {  # Any: a value of the type
     Source: str,
@@ -100,8 +102,8 @@ def record_of(
         "tokens": tokens,
         "budget": None,
         "dropped": _dropped_rows(tuple(dropped), report_input.stages["fit"], report),
-        "losses": _rows(report_input.losses(), LOSS),
-        "tools": _rows(sent_prompt.tools, TOOL),
+        "losses": _rows(report_input.losses(), LOSS_FIELDS),
+        "tools": _rows(sent_prompt.tools, TOOL_FIELDS),
         "tool_choice": sent_prompt.tool_choice,
         "output": _output_row(sent_prompt),
         "libraries": [*map(attrs.asdict, report_input.libraries())],
@@ -127,11 +129,11 @@ def record_of(
 def tokens_of(report: TokenReport) -> JsonDict:
     """Return a report on tokens as JSON data."""
     return {
-        **{key: getattr(report, _REPORT_NAMES.get(key, key)) for key in COUNTS},
+        **{key: getattr(report, _NAMES_IN_REPORT.get(key, key)) for key in COUNT_KEYS},
         "messages": [*report.messages],
         "sections": dict(report.sections),
         "sources": [{"source": str(at), "tokens": n} for at, n in report.sources.items()],
-        "parts": _rows(report.parts, PART),
+        "parts": _rows(report.parts, PART_FIELDS),
     }
 
 
@@ -152,7 +154,7 @@ def payload_digest(payload: Payload) -> str:
 
 @lru_cache(maxsize=64)
 def _known_facts(facts: ModelFacts) -> JsonDict:
-    known_facts = {name: _as_data(value) for name in FACTS if (value := getattr(facts, name))}
+    known_facts = {name: _as_data(value) for name in FACT_FIELDS if (value := getattr(facts, name))}
     return {"provider": None, "model": None, "known": False} | known_facts
 
 
@@ -167,7 +169,7 @@ def _output_row(prompt: Prompt) -> JsonDict | None:
     """Return the fields of the output schema; ``prompted`` if it is text of the messages."""
     if prompt.output is None:
         return None
-    (row,) = _rows([prompt.output], OUTPUT)
+    (row,) = _rows([prompt.output], OUTPUT_FIELDS)
     return {**row, "prompted": True} if prompt.prompts_output else row
 
 
@@ -177,7 +179,7 @@ def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
     for part in parts:
         fields = zip(names, values(part), strict=True)
         row = {name: field for name, field in fields if field or field == 0}
-        for name in _OBJECTS:
+        for name in _FIELDS_WITH_OBJECTS:
             if name in row:
                 row[name] = _AS_DATA[type(row[name])](row[name])
         rows.append(row)
@@ -213,7 +215,7 @@ def _dropped_rows(
     dropped: Sequence[Dropped], fitted: RootNode, report: TokenReport | None
 ) -> list[JsonDict]:
     """Return the dropped parts as rows, with the texts that are not in the fitted tree."""
-    rows = _rows(dropped, DROPPED)
+    rows = _rows(dropped, DROPPED_FIELDS)
     nodes = [node for node, _ in walk(fitted)] if rows else []
     sent_ids = {*map(id, nodes)}
     for node in nodes:

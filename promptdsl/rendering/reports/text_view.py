@@ -25,7 +25,9 @@ from promptdsl.rendering.spans import Span
 # dash that looks like it, it gets a backslash. So no text looks like the heading of a message.
 
 WIDTH = 72
+"""The width of the line of dashes above a card, in characters."""
 _LIKE_A_RULE = re.compile(r"^(?=[^\S\n]*\\*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
+"""The beginning of a line of the prompt that looks like a line of the view."""
 Paint: TypeAlias = Callable[[str, str], str]
 """A function that returns a text of one line in the style of its kind.
 
@@ -98,13 +100,13 @@ def _tinted(piece: Piece, paint: Paint) -> str:
 
 # The texts of a message, with a margin that shows the kind and the source line of each row.
 
-MOST = 40
+MAX_ROWS = 40
 """The maximum number of rows that are shown of a text."""
-LEAST = 20
+MIN_TEXT_COLUMNS = 20
 """The minimum number of columns for a text."""
-LONGEST = 2_000
+MAX_LINE = 2_000
 """The maximum number of characters that are shown of a line."""
-WIDEST = 500
+MAX_FILE_NAME_COLUMNS = 500
 """The maximum number of columns of a file name, even if nothing else is cut."""
 
 STYLES: dict[str, str] = dict(zip(TINTED, TINTED, strict=True))
@@ -129,23 +131,28 @@ def text_lines(message: MessageView, *, width: int | None, paint: Paint) -> list
     """
     blocks = (inner for block in message.blocks for inner in block.inner or (block,))
     rows = [row for inner in blocks if inner.spans for row in _rows_of_block(inner)]
-    kinds = max((len(row.kinds) for row in rows), default=0)
-    sources = max((columns(row.source) for row in rows), default=0)
-    free_columns = 2 * LONGEST
+    kinds_width = max((len(row.kinds) for row in rows), default=0)
+    source_width = max((columns(row.source) for row in rows), default=0)
+    # Without a width nothing is broken: a line has at most ``MAX_LINE`` characters, of two columns.
+    free_columns = 2 * MAX_LINE
     if width is not None:
+        # The blanks in the margin and its ``│`` have 7 columns.
         file_width = file_columns(row.source for row in rows)
-        sources = min(sources, file_width, max(width - kinds - LEAST - 7, 0))
-        free_columns = max(width - kinds - sources - 7, LEAST)
+        max_source_width = max(width - kinds_width - MIN_TEXT_COLUMNS - 7, 0)
+        source_width = min(source_width, file_width, max_source_width)
+        free_columns = max(width - kinds_width - source_width - 7, MIN_TEXT_COLUMNS)
     lines: list[str] = []
-    kind, source = "", ""
+    kinds, source = "", ""  # of the row before
     for row in rows:
-        words = [row.kinds if row.kinds != kind else "", row.source if row.source != source else ""]
-        kind, source = row.kinds, row.source
+        words = [
+            row.kinds if row.kinds != kinds else "",
+            row.source if row.source != source else "",
+        ]
+        kinds, source = row.kinds, row.source
         for runs in _broken(row.runs, free_columns):
-            source_text = fitted_source(words[1], sources)
-            margin = (
-                f"  {words[0]:<{kinds}}  {source_text}{' ' * (sources - columns(source_text))} │ "
-            )
+            source_text = fitted_source(words[1], source_width)
+            padding = " " * (source_width - columns(source_text))
+            margin = f"  {words[0]:<{kinds_width}}  {source_text}{padding} │ "
             lines.append((paint("label", margin) + _painted(runs, paint)).rstrip())
             words = ["", ""]
     return lines
@@ -164,7 +171,7 @@ def _rows_of_block(view: BlockView) -> Iterator[TextRow]:
     text, style = " ".join(filter(None, (described(view.block), shown_text(view.block)))), ""
     if view.is_lost:
         text, style = f"{NOT_SENT}: {text}", "lost"
-    text_on_line = visible(text, one_line=True)[:LONGEST]
+    text_on_line = visible(text, one_line=True)[:MAX_LINE]
     yield TextRow(_kind(first_span), _source(first_span), [(text_on_line, style)])
 
 
@@ -172,7 +179,7 @@ def _text_rows(spans: Sequence[Span]) -> Iterator[TextRow]:
     """Yield the rows of a text."""
     lines = [*_lines(spans)]
     kinds, source = "", ""
-    for line in lines[:MOST]:
+    for line in lines[:MAX_ROWS]:
         spans_with_text = [span for span, text in line if text.strip()]
         # Readers want the kind and line of the text, not of the signs around it, such as ``- ``.
         shown_spans = [
@@ -183,8 +190,8 @@ def _text_rows(spans: Sequence[Span]) -> Iterator[TextRow]:
             source = _source(shown_spans[0])
         runs = [(visible(text), STYLES.get(span.kind, "")) for span, text in line]
         yield TextRow(kinds, source, [(text, style) for text, style in runs if text])
-    if len(lines) > MOST:
-        yield TextRow(kinds, source, [(f"… {len(lines) - MOST:,} more lines", "")])
+    if len(lines) > MAX_ROWS:
+        yield TextRow(kinds, source, [(f"… {len(lines) - MAX_ROWS:,} more lines", "")])
 
 
 def _lines(spans: Iterable[Span]) -> Iterator[list[tuple[Span, str]]]:
@@ -207,7 +214,7 @@ def _kind(span: Span) -> str:
 def _source(span: Span) -> str:
     if span.source is None:
         return visible(span.address, one_line=True)
-    return visible(fitted_source(str(span.source), WIDEST), one_line=True)
+    return visible(fitted_source(str(span.source), MAX_FILE_NAME_COLUMNS), one_line=True)
 
 
 def _broken(runs: Runs, free_columns: int) -> Iterator[Runs]:
@@ -215,8 +222,8 @@ def _broken(runs: Runs, free_columns: int) -> Iterator[Runs]:
     line: Runs = []
     free_in_row = free_columns
     for text, kind in runs:
-        rest = len(text) - LONGEST
-        cut_text = f"{text[:LONGEST]}… {rest:,} more characters" if rest > 0 else text
+        rest = len(text) - MAX_LINE
+        cut_text = f"{text[:MAX_LINE]}… {rest:,} more characters" if rest > 0 else text
         for word in _words(cut_text, free_columns):
             if columns(word.rstrip()) > free_in_row and line:
                 # Remove the space at the end of a row: later, the code of a style comes after it.

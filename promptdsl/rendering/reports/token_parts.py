@@ -210,6 +210,7 @@ class Ledger:
             tokens, path, span = self.messages[index], f"history[{position}]", (index, index)
             is_assumed = message._plain is None and any(map(assumes_size, message.content))
             size = "size" if is_assumed else None
+            # The fields source, cache, dropped, library, message and assumed.
             rest = (source, cache_mark, None, None, span, size)
             self.parts.append(TokenPart(1, name, path, tokens, *rest))
 
@@ -221,10 +222,8 @@ class Ledger:
         cache_mark: Cache | None = mark_of(node.options)
         if cache_mark is None:
             # An automatic cache mark may be in one of its messages.
-            sent_messages, lowered_messages = (
-                self.report_input.sent.messages,
-                self.report_input.messages,
-            )
+            sent_messages = self.report_input.sent.messages
+            lowered_messages = self.report_input.messages
             marked = (
                 n
                 for n in range(first_message, entry.messages)

@@ -45,26 +45,27 @@ from promptdsl.tokens.payloads import (
 
 # Text, terminals and notebooks show the same rows: ``token_rows`` chooses them.
 
-MOST = 20
+MAX_ROWS = 20
 """The maximum number of rows of parts that are shown."""
-MOST_DROPPED = 6
+MAX_DROPPED_ROWS = 6
 """The maximum number of rows of dropped parts among them."""
-BAR = 10
+BAR_COLUMNS = 10
 """The width of the bar for a share of 100 %, in characters."""
 _GAP = "  "
 """The space between two columns of a row."""
-_SHARE = len("100.0%")
-_SHARE_AND_BAR = _SHARE + len(_GAP) + BAR
+_SHARE_COLUMNS = len("100.0%")
+_SHARE_AND_BAR_COLUMNS = _SHARE_COLUMNS + len(_GAP) + BAR_COLUMNS
 """The width of the share and the bar of a row; a dropped part has the word "dropped" there."""
-DEEPEST = 40
+MAX_INDENTED_LEVEL = 40
 """The deepest level that is indented more, so that the output does not grow quadratically."""
-WIDEST = 60
+MAX_NAME_COLUMNS = 60
 """The maximum width of the column of names, in columns of a terminal."""
-LEAST_SOURCE = 18
+MIN_SOURCE_COLUMNS = 18
 """The columns of a terminal that are reserved for the source of a row, if it needs so many."""
-LITTLE = 8
+MAX_FRAME_TOKENS = 8
 """So few tokens around a part are only its frame or title, not a text of their own."""
 ASSUMED_SIZE = "size not known: the largest is assumed"
+"""The note on a part with a picture whose size is not known."""
 
 
 class TokenRow(NamedTuple):
@@ -111,7 +112,7 @@ class TokenView:
         self,
         parts: Sequence[TokenPart] | None = None,
         *,
-        most: int | None = MOST,
+        most: int | None = MAX_ROWS,
         width: int | None = None,
         strike: bool = False,
     ) -> str:
@@ -136,7 +137,7 @@ class TokenView:
 
 
 def token_rows(
-    parts: Sequence[TokenPart], limit: int | None = MOST
+    parts: Sequence[TokenPart], limit: int | None = MAX_ROWS
 ) -> tuple[list[TokenRow], list[str]]:
     """Return the rows of the largest parts in document order, and lines about all other parts.
 
@@ -187,7 +188,7 @@ class _Group:
     def row(self, depth: int) -> TokenRow:
         """Return the row of the parts."""
         names, innermost = self.names, self.parts[-1]
-        if len(names) > 3:
+        if len(names) > 3:  # the outermost and the innermost part say the most
             names = [names[0], "…", names[-1]]
         if any(part.assumed for part in self.parts):
             note = f"({ASSUMED_SIZE})"
@@ -245,7 +246,9 @@ def _only_children(parents: Sequence[int], is_kept: Sequence[bool]) -> dict[int,
 
 def _is_nearly_all(part: TokenPart, outer: TokenPart) -> bool:
     """Return whether ``outer`` has no or little text besides the part in it."""
-    return outer.dropped is None and outer.tokens - part.tokens <= max(LITTLE, outer.tokens / 10)
+    return outer.dropped is None and outer.tokens - part.tokens <= max(
+        MAX_FRAME_TOKENS, outer.tokens / 10
+    )
 
 
 def _chosen(groups: Sequence[_Group], limit: int | None) -> set[int]:
@@ -257,9 +260,9 @@ def _chosen(groups: Sequence[_Group], limit: int | None) -> set[int]:
     if limit is None or len(groups) <= limit:
         return {*range(len(groups))}
     dropped = [index for index, group in enumerate(groups) if group.is_dropped]
-    dropped_limit = min(MOST_DROPPED, limit)
+    dropped_limit = min(MAX_DROPPED_ROWS, limit)
     chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:dropped_limit]}
-    sizes: dict[int, int] = {}
+    sizes: dict[int, int] = {}  # in tokens, by the index of a group
     for index, group in enumerate(groups):
         if not group.is_dropped:
             # No group counts as larger than the group around it: so that one is chosen first.
@@ -296,6 +299,7 @@ def _cached(part: TokenPart) -> str:
 def _cut_name(name: str, width: int) -> str:
     """Return a name of at most ``width`` columns; its cache mark is kept."""
     start, bracket, cache_mark = name.rpartition(" [")
+    # At least one character of the name, ``…`` and the bracket must fit before the cache mark.
     if columns(name) <= width or not cache_mark.startswith("cached") or len(cache_mark) + 4 > width:
         return cut_to(name, width)
     return cut_to(start, width - len(bracket + cache_mark)) + bracket + cache_mark
@@ -305,12 +309,13 @@ def _row_lines(
     rows: Sequence[TokenRow], total: int, width: int | None, *, strike: bool
 ) -> Iterator[str]:
     """Yield rows as lines of text: the tokens, the share, a bar, the name, the source, the note."""
-    names = ["  " * min(row.depth, DEEPEST) + row.name for row in rows]
+    names = ["  " * min(row.depth, MAX_INDENTED_LEVEL) + row.name for row in rows]
     number_width = max(len(f"{row.tokens:,}") for row in rows)
-    name_start = number_width + len(_GAP) + _SHARE_AND_BAR + len(_GAP)
-    name_width = min(max(map(columns, names)), WIDEST)
+    name_start = number_width + len(_GAP) + _SHARE_AND_BAR_COLUMNS + len(_GAP)
+    name_width = min(max(map(columns, names)), MAX_NAME_COLUMNS)
     if width is not None:
-        source_width = min(file_columns(row.source for row in rows), LEAST_SOURCE)
+        source_width = min(file_columns(row.source for row in rows), MIN_SOURCE_COLUMNS)
+        # On a narrow terminal a name still has 12 columns, so that it can be recognised.
         name_width = min(name_width, max(width - name_start - len(_GAP) - source_width, 12))
         # If nothing follows the name, it may be as wide as the rest of the line.
         widths = [name_width if row.source or row.note else width - name_start for row in rows]
@@ -320,12 +325,12 @@ def _row_lines(
     for row, name in zip(rows, names, strict=True):
         padded = name + " " * (name_width - columns(name))
         if row.is_dropped:
-            share_and_bar = f"{'dropped':<{_SHARE_AND_BAR}}"
+            share_and_bar = f"{'dropped':<{_SHARE_AND_BAR_COLUMNS}}"
             if strike:
                 padded = padded.replace(name.strip(), f"\x1b[9m{name.strip()}\x1b[29m")
         else:
             share = row.tokens / total if total else 0
-            share_and_bar = f"{share:>{_SHARE}.1%}{_GAP}{eighths(share, BAR)}"
+            share_and_bar = f"{share:>{_SHARE_COLUMNS}.1%}{_GAP}{eighths(share, BAR_COLUMNS)}"
         begin = _GAP.join((f"{row.tokens:>{number_width},}", share_and_bar, padded))
         if width is None:
             yield _line(begin, row.source, row.note)
@@ -383,11 +388,11 @@ def shown_parts(
         while index_stack:
             index = index_stack.pop()
             ordered.append(index)
-            # ``pop`` takes the last index of the stack first.
-            keys = sorted(
+            # ``pop`` takes the last index first: so dropped and small parts are first in the stack.
+            sort_keys = sorted(
                 ("dropped" not in parts[n], parts[n]["tokens"], -n) for n in children.get(index, ())
             )
-            index_stack += [-key[2] for key in keys]
+            index_stack += [-negative_index for _, _, negative_index in sort_keys]
         parts = [parts[index] for index in ordered[1:]]
     return [part for part in parts if depth is None or part["depth"] < depth]
 

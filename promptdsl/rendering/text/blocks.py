@@ -44,7 +44,8 @@ from promptdsl.tree.turn_nodes import OutputNode, PromptedOutputNode, TurnNode
 
 # The output schema as text of the prompt, for targets that take no output schema.
 
-REQUEST = "Answer with one JSON value that fits this JSON schema, and with nothing else:"
+OUTPUT_INSTRUCTION = "Answer with one JSON value that fits this JSON schema, and with nothing else:"
+"""The text before an output schema that is sent as text."""
 
 
 def mode_of(node: OutputNode, facts: ModelFacts) -> tuple[OutputMode, str]:
@@ -77,7 +78,7 @@ def prompted_text(output: OutputSchema) -> str:
     if output.description is not None:
         schema = {**schema, "description": "\n\n".join(str(text) for text in texts if text)}
     text = json.dumps(schema, ensure_ascii=False).replace("<", "\\u003c")
-    return f"{REQUEST}\n\n{text}"
+    return f"{OUTPUT_INSTRUCTION}\n\n{text}"
 
 
 def prompted_turn(node: PromptedOutputNode) -> TurnNode:
@@ -122,7 +123,7 @@ def sendable(
             text = block.content[0]
         if not isinstance(text, TextBlock) or not is_valid_unicode(text.text):
             break
-    else:
+    else:  # the loop did not break
         return message, False
     replaced = partial(lost.append, (node, index))
     blocks_to_send = tuple(

@@ -42,15 +42,18 @@ from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
 
 # The neighbours of a value: the author's text on its line, with which it could form a tag.
 
-FARTHEST = 50
+MAX_NEIGHBOURS = 50
 """The maximum number of texts and values that are read on each side of a value.
 
 There is a limit because many values may share one line.
 """
 _RAW = re.compile(rf"<(?:{'|'.join(RAW)})\b", re.IGNORECASE)
+"""The beginning of an element of HTML whose content is not read as Markdown."""
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
+"""The beginning of a code fence; after backticks the line has no other backtick."""
 _UNSURE = re.compile(r"\s*<|[\s>*+\-.)\d]+(?:```|~~~)")
+"""The beginning of a line that may begin HTML, or a code fence that is indented or in a list."""
 
 
 class PartLines:
@@ -85,7 +88,7 @@ class PartLines:
     def _before(self, index: int) -> tuple[str, str | None, bool]:
         """Return ``before``, ``nearest`` and ``is_first`` of the neighbours."""
         line, nearest = "", None
-        for text in reversed(self.texts[max(index - FARTHEST, 0) : index]):
+        for text in reversed(self.texts[max(index - MAX_NEIGHBOURS, 0) : index]):
             if text is None:
                 nearest = line if nearest is None else nearest
                 continue
@@ -93,13 +96,14 @@ class PartLines:
             line = text[start:] + line
             if start:
                 return line, nearest, False
-        # If more than FARTHEST texts are before the value, its line may begin at an unread one.
-        return (self.opening if index <= FARTHEST else "") + line, nearest, not line
+        # If more than MAX_NEIGHBOURS texts are before the value, its line may begin at an unread
+        # one.
+        return (self.opening if index <= MAX_NEIGHBOURS else "") + line, nearest, not line
 
     def _after(self, index: int) -> tuple[str, str | None]:
         """Return ``after`` and ``until`` of the neighbours."""
         line, until = "", None
-        for text in self.texts[index + 1 : index + 1 + FARTHEST]:
+        for text in self.texts[index + 1 : index + 1 + MAX_NEIGHBOURS]:
             if text is None:
                 until = line if until is None else until
                 continue
@@ -122,14 +126,15 @@ def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
     """
     if not any(text and ("```" in text or "~~~" in text) for text in texts):  # the usual case
         return frozenset(), False
-    fence, index, indexes_in_code = "", -1, set[int]()
-    values = [index for index, text in enumerate(texts) if text is None]
+    fence, value_count, indexes_in_code = "", 0, set[int]()
+    value_indexes = [index for index, text in enumerate(texts) if text is None]
+    # In these lines, each value is the character ``\\0``.
     lines = "".join("\0" if text is None else text.replace("\0", " ") for text in texts)
     for line in lines.splitlines():
         for _ in range(line.count("\0")):
-            index += 1
             if fence:
-                indexes_in_code.add(values[index])
+                indexes_in_code.add(value_indexes[value_count])
+            value_count += 1
         without_values = line.replace("\0", "")
         stripped = without_values.strip()
         if not fence:
@@ -235,8 +240,11 @@ def _in_text(rules: StringRules, tagged: bool, *, instruction: bool) -> StringRu
 
 
 INSTRUCTION = StringRules(joined=True, instruction=True)
+"""The rules for instructions."""
 FENCED = StringRules(joined=True, instruction=False)
+"""The rules for events and groundings."""
 SPEECH = StringRules(joined=False, instruction=False, encoding="none")
+"""The rules for what users, models and tools say."""
 
 
 def text_of(child: Child) -> str:
@@ -480,10 +488,10 @@ def texts_in(
     author_start = 0  # the number of texts up to the last value
     for index, child in enumerate(children):
         if isinstance(child, str):
-            text, is_value = child, rules.values
+            text, child_is_value = child, rules.values
         else:
-            text, is_value = text_of(child), isinstance(child, ValueNode)
-        if not is_value:
+            text, child_is_value = text_of(child), isinstance(child, ValueNode)
+        if not child_is_value:
             text = valid_text(text, note)
             author.read(text)
             text = title(text) if one_line else text
@@ -511,6 +519,7 @@ def texts_in(
         texts.append(text)
         author_start = index + 1
         author.pass_value()
+    # The tag may go on in the next text, which begins on another line.
     fences.tag_start = left_open("".join((*texts, "\n"))) if author.tag_start else ""
     return texts
 

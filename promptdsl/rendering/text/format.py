@@ -39,8 +39,9 @@ class TextFrame(NamedTuple):
 NO_FRAME = TextFrame()
 
 
-DEEPEST = 6
-_SIGNS = tuple("#" * level + " " for level in range(DEEPEST + 1))
+MAX_HEADING_LEVEL = 6
+"""Markdown has headings of six levels."""
+_SIGNS = tuple("#" * level + " " for level in range(MAX_HEADING_LEVEL + 1))
 _LIST = TextFrame(between="\n")
 _BOXES = ("[ ]", "[x]")
 _AFTER_LABEL = ("\n  ", " ")
@@ -49,7 +50,7 @@ _AFTER_LABEL = ("\n  ", " ")
 
 def title_line(title: str, level: int) -> str:
     """Return the heading of a section, which is its complete frame."""
-    return f"{_SIGNS[min(level, DEEPEST)]}{title}\n"
+    return f"{_SIGNS[min(level, MAX_HEADING_LEVEL)]}{title}\n"
 
 
 class Markdown:

@@ -188,7 +188,7 @@ def unpacked(packed_layout: Packed, tree: Node) -> Layout:
 # While ``lower`` writes, it notes the pieces in the flat lists of a :class:`Layout`. When a report
 # needs them, these classes make objects of the lists.
 
-LONGEST = 1_000
+MAX_ADDRESS = 1_000
 """The maximum length of an address, in characters; a section in a longer one has ``.../id``.
 
 Without a limit, the addresses of nested sections would grow with the square of the depth.
@@ -240,17 +240,17 @@ class LayoutReader:
             numbers.append(end - 1)
             end = self.layout.results.get(end - 1, end - 1)
         page = WrittenPage(numbers[::-1], blocks)
-        for location, number in enumerate(page.numbers):
+        for index, number in enumerate(page.numbers):
             page.pieces += self._pieces(number)
             if number in self.layout.results:
                 first_inner = self.layout.results[number]
-                page.results[location] = self._page(first_inner, number, _content(blocks[location]))
+                page.results[index] = self._page(first_inner, number, _content(blocks[index]))
         return page
 
-    def _pieces(self, block: int) -> range:
+    def _pieces(self, block_number: int) -> range:
         """Return the numbers of the pieces of a block."""
         ends = self.layout.ends
-        return range(ends[block - 1] if block else 0, ends[block])
+        return range(ends[block_number - 1] if block_number else 0, ends[block_number])
 
     def _nodes(
         self, turn: "WrittenTurn", outer: "WrittenPage", numbers: range
@@ -259,9 +259,10 @@ class LayoutReader:
         layout = self.layout
         # By the number of a node: the page of its children. A tool result has its own page.
         pages = {-1: outer}
-        for location, page in outer.results.items():
-            result = self._pieces(outer.numbers[location])
-            pages[layout.node_numbers[result[0]]] = page
+        for index, page in outer.results.items():
+            # The first piece of a result is its block: the node of the result wrote it.
+            first_piece = self._pieces(outer.numbers[index])[0]
+            pages[layout.node_numbers[first_piece]] = page
         nodes: dict[int, WrittenNode] = {}
         for number in numbers:
             parent_number = layout.parents[number]
@@ -287,8 +288,8 @@ class LayoutReader:
         self, page: "WrittenPage", nodes: "Mapping[int, WrittenNode]"
     ) -> "Iterator[Segment]":
         """Yield the blocks of a page, each with its pieces."""
-        layout, before = self.layout, 0
-        for location, (block_number, block) in enumerate(
+        layout, before = self.layout, 0  # ``before`` is the number of pieces before the block
+        for block_index, (block_number, block) in enumerate(
             zip(page.numbers, page.blocks, strict=True)
         ):
             pieces: list[WrittenPiece] = []
@@ -303,7 +304,7 @@ class LayoutReader:
                 pieces.append(WrittenPiece(text[start:end], node, kind))
             marking_node = nodes.get(layout.cache_marks.get(block_number, -1))
             if marking_node is not None:
-                page.cache_marks[location] = marking_node
+                page.cache_marks[block_index] = marking_node
             is_text = isinstance(block, TextBlock) and not block.extra
             yield Segment(None if is_text else block, pieces, before)
             before += len(pieces)
@@ -439,14 +440,17 @@ def written_node(
     start: int,
     end: int = 0,
 ) -> WrittenNode:
-    """Return a node in a turn, with its address and the section of a library around it."""
+    """Return a node in a turn, with its address and the section of a library around it.
+
+    A node that wrote nothing ends where it starts.
+    """
     path, top, library = turn.address, node, turn.library
     if parent is not None:
         path, top, library = parent.path, parent.top, parent.library
     elif getattr(turn.node, "role", "") == "system":
         path = ""
     if isinstance(node, SectionNode):
-        path = path if len(path) <= LONGEST else "..."
+        path = path if len(path) <= MAX_ADDRESS else "..."
         path = f"{path}/{node.options.id}" if path else str(node.options.id)
     library = _library_in(node, library)
     return WrittenNode(node, path, parent, page, start, top, library, max(start, end))
@@ -474,11 +478,11 @@ def message_blocks(
     """
     results: list[list[tuple[WrittenTurn, int]]] = []
     other_blocks: list[tuple[WrittenTurn, int]] = []
-    has_results = bool(entry._mask & RESULT << SHIFT)
+    has_results = bool(entry._mask & RESULT << SHIFT)  # the deep bit of a tool result
     for turn in turns:
-        for location, block in enumerate(turn.blocks):
+        for index, block in enumerate(turn.blocks):
             if has_results and isinstance(block, ToolResultBlock):
-                results.append([(turn, location)])
+                results.append([(turn, index)])
             else:
-                other_blocks.append((turn, location))
+                other_blocks.append((turn, index))
     return [*results, other_blocks] if other_blocks else results

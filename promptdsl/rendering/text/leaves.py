@@ -150,6 +150,7 @@ def _verbatim_runs(pieces: Sequence[str], length: int, texts: tuple[str, str]) -
 
 
 _UNTRUSTED_END = "\n</untrusted>"
+"""The text after untrusted text."""
 
 
 def _write_untrusted(
@@ -173,6 +174,7 @@ def _write_untrusted(
 def _untrusted_runs(head: str, source: str, node: UntrustedNode, length: int) -> Sequence[TextRun]:
     """Return the runs of untrusted text; ``head`` is the opening tag and its line end."""
     before = ' source="'
+    # The encoded origin is between the quotes of the attribute.
     origin = [(source[len(before) : -1], node.origin)] if source else []
     runs = [*inserted(head, origin, before), value_run(length, node.text)]
     return [*runs, TextRun(len(_UNTRUSTED_END), "section")]

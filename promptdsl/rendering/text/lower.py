@@ -132,6 +132,8 @@ class Lowering:
         """
         if turn._mask & SYSTEM:
             return self._add_instructions(turn)
+        # A turn with the bit SPOKEN has no options. With options, its kind and role must say that
+        # its text is sent unchanged, and a cache mark needs the longer way.
         if len(turn.content) != 1 or not (
             turn._mask & self.unencoded
             or ((turn.kind, turn.role) in self.unencoded_turns and not turn.options.cache)
@@ -146,6 +148,7 @@ class Lowering:
         if not is_simple:
             return False
         role, details = turn.role, NO_DETAILS
+        # A turn without options is its own origin: its address is made when somebody reads it.
         at: object = turn
         index = self.counts[role]
         self.counts[role] = index + 1
@@ -220,6 +223,7 @@ class Lowering:
 
     def _without_results(self, turn: TurnNode, lowered: LoweredTurn) -> LoweredTurn:
         """Append a message for each tool result in a turn; return the turn without the results."""
+        # ``RESULT << SHIFT`` is the bit of a turn that contains a tool result.
         if not (turn._mask & RESULT << SHIFT and turn.role in ("user", "tool")):
             return lowered
         details = lowered.details
@@ -317,7 +321,7 @@ class Lowering:
     def recorded(self, node: RecordedNode) -> Sequence[Message]:
         """Return recorded messages as they are sent: JSON and code as text, guarded if required."""
         messages: Sequence[Message] = node.items
-        if node._mask & OPAQUE:
+        if node._mask & OPAQUE:  # it contains JSON or code, which becomes text
             messages = self._as_text(node)
         if self.config.guard_conversation:
             messages = [*map(self._guarded, messages)]
@@ -328,8 +332,8 @@ class Lowering:
         (recorded,) = self.recorded(node)
         layout = self.layout
         counts_before = len(layout.ends), len(layout.nodes)
-        noted = (len(layout.entries), node, "history", node.start, recorded.content, *counts_before)
-        layout.turns.append(noted)
+        entry = len(layout.entries)
+        layout.turns.append((entry, node, "history", node.start, recorded.content, *counts_before))
         unplaced = ("history", node.start, node._at, recorded._details, ())
         origins = recorded._origins or (unplaced,)
         return LoweredTurn(recorded.content, origins, recorded._details)
@@ -377,6 +381,7 @@ def _rules_by_label(
 SPOKEN_TURNS = frozenset[tuple[str, str]]({("written", "user"), ("written", "assistant")})
 """The kinds and roles of the turns of users and assistants, without recorded turns."""
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
+"""The first words of the addresses of turns: their roles as the author wrote them."""
 LABEL_OF = {"event": "event", "request": "ephemeral"}
 """The role as the author wrote it, by the kind of a turn, where another role may be sent."""
 

@@ -57,6 +57,9 @@ class JoinedTexts:
         self._separator = separator
         self._rows = _rows(content)
         self._encoded: deque[tuple[str, PieceKind]] = deque()
+        """The texts of the current row that were not taken yet, each with its kind."""
+        self._follows = False
+        """Whether a text of the current row was taken that is not empty."""
         self.lost: list[Loss] = []
         """The losses of all these texts. If there are any, each text is encoded alone, too."""
 
@@ -101,8 +104,11 @@ def is_own_block(node: Child) -> bool:
     return isinstance(node, TextBlockNode) and bool(node.extra)
 
 
-_WRITES = CACHE | RESULT << SHIFT
-"""The bits of a node that ends a row of texts although it may have no content."""
+_ENDS_ROW = CACHE | RESULT << SHIFT
+"""The bits of a node that ends a row of texts although it may have no content.
+
+It has a cache mark, or contains a tool result: both end the block of the text before them.
+"""
 
 
 def _rows(content: TextChildren) -> Iterator[list[TextChildren]]:
@@ -122,7 +128,7 @@ def _rows(content: TextChildren) -> Iterator[list[TextChildren]]:
             row.append(node.content if isinstance(node, TextNode) else (node,))
             ends = mark_of(node.options) is not None  # the next text is in another block
         else:
-            ends = bool(node._mask & _WRITES) or has_content((node,))
+            ends = bool(node._mask & _ENDS_ROW) or has_content((node,))
         if row and ends:
             yield row
             row = []
@@ -135,7 +141,7 @@ def _rows(content: TextChildren) -> Iterator[list[TextChildren]]:
 # ``Page`` has the text so far. ``OpenNode`` is a container that is being written. ``TextState`` has
 # both for one turn.
 
-WIDEST = 80
+MAX_INDENTATION = 80
 """The most characters of indentation: without a limit, a text grows with the square of depth."""
 
 
@@ -159,7 +165,7 @@ def margin(prefix: str, between: str) -> Margin:
 def deeper(outer: Margin, prefix: str, between: str) -> Margin:
     """Return the margin inside a container."""
     joined_prefix = outer.prefix + prefix
-    return margin(joined_prefix if len(joined_prefix) <= WIDEST else outer.prefix, between)
+    return margin(joined_prefix if len(joined_prefix) <= MAX_INDENTATION else outer.prefix, between)
 
 
 NO_INDENT = margin("", BETWEEN)

@@ -52,14 +52,15 @@ class TurnTags:
         node_stack: list[tuple[Node, TextFormat]] = [(turn, text_format)]
         while node_stack:
             node, text_format = node_stack.pop()
-            kind = node._node
+            node_class = node._node
             if isinstance(node, FormatNode):
                 text_format = FORMATS[node.format]
-            frame_of = FRAMES.get(kind)
+            frame_of = FRAMES.get(node_class)
             if frame_of is not None:
-                names = self.sections if kind is SectionNode else self.components
+                names = self.sections if node_class is SectionNode else self.components
                 names.update(map(fold, frame_of(text_format, node).tags))
-            texts = [] if are_values and kind is SectionNode else [*node._authored()]
+            # In a grounding, the title of a section is a value, too.
+            texts = [] if are_values and node_class is SectionNode else [*node._authored()]
             for child in node.content:
                 if not isinstance(child, str):
                     node_stack.append((child, text_format))
@@ -73,7 +74,8 @@ class TurnTags:
             fenced = [node.text] if isinstance(node, VerbatimNode) else texts
             lines = "\n".join(fenced)
             if "```" in lines or "~~~" in lines:
-                self.opens_code += code_in([*map(author_text_of, node.content)] or fenced)[1]
+                _, opens_code = code_in([*map(author_text_of, node.content)] or fenced)
+                self.opens_code += opens_code  # true counts as one text
 
     def _add(self, tags: WrittenTags) -> None:
         self.opened_tags |= tags.opened
@@ -98,11 +100,11 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
     system = TurnTags()
     turns: list[tuple[Node, TurnTags]] = []
     for node, text_format in _turns(root, FORMATS[config.format]):
-        tags = system if node._mask & _SYSTEM else TurnTags()
+        tags = system if node._mask & _IS_SYSTEM else TurnTags()
         tags.note(node, text_format)
         turns.append((node, tags))
     tags_by_id = {id(tags): tags.author_tags for _, tags in turns}
-    if {*tags_by_id.values()} <= {AuthorTags()}:
+    if {*tags_by_id.values()} <= {AuthorTags()}:  # no turn has a tag
         return root
     everywhere = config.tags | system.sections
     # Turns with the same tags share one set, as there may be many turns and many sections.
@@ -110,10 +112,10 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
     noted: dict[int, AuthorTags] = {}
     for turn, tags in turns:
         # A node may be in the tree twice: then it has the tags of both turns.
-        both = tags_by_id[id(tags)].and_of(noted.get(id(turn), AuthorTags()))
-        if both.names not in shared:
-            shared[both.names] = everywhere | both.names
-        noted[id(turn)] = both._replace(names=shared[both.names])
+        tags_of_all = tags_by_id[id(tags)].and_of(noted.get(id(turn), AuthorTags()))
+        if tags_of_all.names not in shared:
+            shared[tags_of_all.names] = everywhere | tags_of_all.names
+        noted[id(turn)] = tags_of_all._replace(names=shared[tags_of_all.names])
 
     def change(node: Node) -> Node:
         if id(node) not in noted:
@@ -124,11 +126,14 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         )
         return replace(node, options=options)
 
-    # A section may be between turns and also in a turn, where the tags of that turn are reserved.
-    return rewrite(root, change, within=TURN | REQUEST | OPAQUE | _SYSTEM, unchanged=noted)
+    # A section may be between turns and also in a turn, where the tags of that turn are reserved:
+    # ``unchanged`` leaves out the content of the turns. A turn may be in a fragment, so the bit
+    # OPAQUE is in ``within``, too.
+    return rewrite(root, change, within=TURN | REQUEST | OPAQUE | _IS_SYSTEM, unchanged=noted)
 
 
-_SYSTEM = SYSTEM | SECTION
+_IS_SYSTEM = SYSTEM | SECTION
+"""The bits of system content: of a system turn, and of a section between turns."""
 
 
 def _turns(root: RootNode, text_format: TextFormat) -> Iterator[tuple[Node, TextFormat]]:

@@ -76,8 +76,11 @@ from promptdsl.tree.turn_nodes import (
 
 LISTS = (ListNode, ChecklistNode)
 _ITEMS = (ItemNode, ExampleSideNode)
+"""The classes of containers in which a list or code follows a text without a blank line."""
 _ITEM_LIKE = (FragmentNode, ItemNode, NoteNode)
+"""The classes of children of a list that get no item around them."""
 _GROUPS = (FragmentNode, NoteNode, ExampleSideNode)
+"""The classes of nodes whose children decide whether a content is only text."""
 _WITHOUT_FRAME = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
 """The classes of nodes without a frame: only their children are written."""
 
@@ -106,7 +109,7 @@ class TurnWalk(TextState):
             elif open_node.listing is not None and open_item(
                 self, child, open_node, open_node.listing
             ):
-                continue
+                continue  # the child is written next, as the only child of its new item
             elif isinstance(child, str):
                 write_strings(self, (child,), open_node.node, open_node)
             else:
@@ -132,15 +135,14 @@ class TurnWalk(TextState):
         """Write a tool result, whose blocks are on a page of their own."""
         page, layout = self.page, self.page.layout
         page.end_text()
-        setting, block_count = (
-            self.setting._replace(text_format=parent.text_format),
-            len(layout.ends),
-        )
+        setting = self.setting._replace(text_format=parent.text_format)
+        count_before = len(layout.ends)
         page_of_result = Page(layout, page.node_number)
         result_text = self.text._replace(page=page_of_result, setting=setting)
         TurnWalk(result_text, node, self.fences).write()
         content = page_of_result.finish()
-        layout.results[len(layout.ends)] = block_count
+        # The result itself is the next block: its number is the number of blocks so far.
+        layout.results[len(layout.ends)] = count_before
         name, cache_mark = node.options.name, mark_of(node.options)
         error = (node.is_error, node.error_type)
         result = ToolResultBlock(node.tool_use_id, content, name, *error, cache_mark)
@@ -267,6 +269,7 @@ def _open_section(
     if node.title is None:
         return frame
     # A section with an empty block (``with``) has another hint already.
+    # HINTED is two bits together.
     if node._mask & HINTED != HINTED:
         open_node.titled = f"section {id}"
     is_value, title = rules.values, node.title
@@ -305,6 +308,7 @@ def _title(
 
 
 _ATTRIBUTE = re.compile('="([^"]*)"')
+"""The encoded value of an attribute in a tag."""
 
 
 def _open_fence(
