@@ -9,6 +9,7 @@ import pytest
 
 from promptdsl import Dropped, Section, System, Timeline, User, __version__, diff, render
 from promptdsl.batch import TableRow
+from promptdsl.integrations import Converted
 from tests.errors import this_line
 from tests.internals import OLD_NAMES
 
@@ -76,11 +77,12 @@ def test_an_import_of_an_old_name() -> None:
 
 def test_an_import_of_an_old_name_of_integrations() -> None:
     """An import from ``promptdsl.integrations`` warns at its line, too."""
+    program = compile("\nfrom promptdsl.integrations import Bridged", "user.py", "exec")
+    names: dict[str, object] = {}
     with pytest.warns(DeprecationWarning, match="Bridged is now Converted;") as warned:
-        from promptdsl.integrations import Bridged, Converted
-    assert Bridged is Converted
-    assert {__file__} == {it.filename for it in warned}
-    assert all("import Bridged" in getline(__file__, it.lineno) for it in warned)
+        exec(program, names)
+    assert Converted is names["Bridged"]
+    assert {("user.py", 2)} == {(it.filename, it.lineno) for it in warned}
 
 
 def test_the_method_under_its_old_name() -> None:

@@ -149,7 +149,7 @@ class Rendered:
     # items of a tuple that is a field.
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages that are sent, in a format that is of no provider."""
+        """The messages that are sent, in the same format for every provider."""
         return self._messages
 
     @cached_property

@@ -71,7 +71,7 @@ ELSEWHERE = {
     "Transcript.replace(provider)",
     "HarmlessPrompt.__init__(target)",
     "_is_harmless(target)",
-    "_read(named)",
+    "_read_message(provider_name)",
     "_rendered(target)",
     "new_message(provider)",
     "read(provider)",
