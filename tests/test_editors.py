@@ -70,7 +70,7 @@ SENTENCES = {
     "import promptdsl\npromptdsl": "Prompts written with ``with`` blocks, rendered to messages,",
     "from promptdsl import User\nUser": "A turn of the user: text, attachments and tool results.",
     "from promptdsl import render\nrender": "Return the messages of a prompt and, for a target,",
-    f"{RENDERED}rendered.messages": "The messages that are sent, in the same format for every provider.",
+    f"{RENDERED}rendered.messages": "The messages that are sent, in the same format for every",
     "import promptdsl\npromptdsl.register_model": "Register facts about the models of one name,",
 }
 """The first words of the docstring that an editor shows of the name at the end."""

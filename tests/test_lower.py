@@ -206,6 +206,21 @@ def test_where_recorded_messages_are_from() -> None:
     assert expected == [m.sources for m in messages(User("x"), Assistant("y"), history)[2:]]
 
 
+@pytest.mark.parametrize(
+    ("expected", "parts"),
+    [
+        (["rules"], [Section("rules", "a")]),
+        (["rules", "tone"], [Section("rules", "a"), Section("tone", "b")]),
+        (["system[0]", "rules"], [System("a"), Section("rules", "b")]),
+        (["system[0]"], [System(Section("rules", "a"))]),
+    ],
+)
+def test_sources_of_sections_in_no_turn(expected: list[str], parts: list[Node]) -> None:
+    """A section that is written in no turn has its address, with a system turn and without one."""
+    (message, *_) = render(Timeline(*parts, User("x"))).messages
+    assert expected == [origin.address for origin in message.sources]
+
+
 def test_sources_take_no_part_in_equality() -> None:
     """The same prompt written elsewhere comes to equal messages."""
     one = messages(User("u"))

@@ -77,7 +77,8 @@ def test_an_import_of_an_old_name() -> None:
 
 def test_an_import_of_an_old_name_of_integrations() -> None:
     """An import from ``promptdsl.integrations`` warns at its line, too."""
-    program = compile("\nfrom promptdsl.integrations import Bridged", "user.py", "exec")
+    integrations = "promptdsl.integrations"
+    program = compile(f"\nfrom {integrations} import Bridged", "user.py", "exec")
     names: dict[str, object] = {}
     with pytest.warns(DeprecationWarning, match="Bridged is now Converted;") as warned:
         exec(program, names)

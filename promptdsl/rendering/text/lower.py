@@ -177,7 +177,10 @@ class Lowering:
             index = self.counts["system"]
             self.counts["system"] = index + 1
             layout.turns.append((len(layout.entries), turn, "system", index, None, *counts_before))
-            self.messages.append(spoken("system", text, turn, index))
+            at: object = turn
+            if isinstance(turn, ConsolidatedNode):  # of sections that were written in no turn
+                at, index = tuple(system_origins(turn)), -1
+            self.messages.append(spoken("system", text, at, index))
         return bool(text)
 
     def add(self, turn: TurnNode) -> None:
