@@ -315,13 +315,13 @@ def test_one_thing_is_printed(cli: Command, options: list[str]) -> None:
         pytest.param("leaving", f"support.py:{LINES['leaving']}: SystemExit: 0\n", id="a way out"),
         pytest.param(
             "nothing",
-            "support.py:nothing: a prompt is a Timeline, a turn, a Section or a Fragment, "
+            "support.py:nothing: a prompt must be a Timeline, a turn, a Section or a Fragment, "
             "not None\n  write `return prompt` in the function that builds it\n",
             id="nothing returned",
         ),
         pytest.param(
             "LIMIT",
-            "support.py:LIMIT: a prompt is a Timeline, a turn, a Section or a Fragment, "
+            "support.py:LIMIT: a prompt must be a Timeline, a turn, a Section or a Fragment, "
             "not int\n  pass the prompt, for example a Timeline\n",
             id="no prompt",
         ),
