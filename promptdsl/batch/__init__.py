@@ -1,8 +1,8 @@
 """Prompts for the rows of a table: request files for batch services, and their results.
 
-Read ``rows``, ``renderer``, ``writer`` and ``job`` in this order; then ``engine``, which renders
-rows in many processes, and ``results``, which reads the answers. ``inputs`` makes the arguments of
-a prompt function, from cells or from named cases.
+Read ``rows``, ``service``, ``renderer``, ``writer`` and ``job`` in this order; then ``engine``,
+which renders rows in many processes, and ``results``, which reads the answers. ``inputs`` makes the
+arguments of a prompt function, from cells or from named cases.
 """
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
@@ -44,7 +44,7 @@ else:
         globals(),
         {
             "engine": "Pools ProcessPool RayPool render_rows",
-            "inputs": ("InputsSource NamedInputs Parameters inputs_of_name named_inputs"),
+            "inputs": "InputsSource NamedInputs Parameters inputs_of_name named_inputs",
             "job": "Job count_rows write_batch",
             "renderer": (
                 "Problem RowRenderer RowResult is_installed json_line rendered_prompt user_frames"

@@ -1,7 +1,8 @@
 """Old public names: each works until a release, and warns at the line that uses it.
 
 ``OLD_NAMES`` is the only list. A class keeps an old attribute with :class:`OldAttribute`. The
-``__getattr__`` of a module calls :func:`new_name`. :class:`PassName` is for the names of stages.
+``__getattr__`` of a module calls :func:`new_name`. :class:`PassName` is for the names of stages: a
+stage is the tree after a pass, and has the name of this pass.
 """
 
 import warnings
@@ -55,9 +56,10 @@ class OldAttribute:
 
 
 class PassName(str):
-    """The name of a stage. It is equal to the old name of the pass, too, with a warning.
+    """The name of a stage. It is also equal to the old name of this stage, with a warning.
 
-    Only a comparison knows the old name. A dictionary of stages by their names does not find it.
+    Only ``==`` and ``!=`` accept the old name. A dictionary of stages by their names does not find
+    it, because the hash is that of the new name.
     """
 
     __slots__ = ()
@@ -71,9 +73,11 @@ class PassName(str):
 
 
 def _is_name(name: str, other: object) -> bool:
-    """Return whether an object is the name of a stage, or its old name: then warn."""
-    renamed = OLD_NAMES.get(f"Stage.name {other}")
+    """Return whether an object is the name of a stage, or its old name; warn at the old name."""
+    old = f"Stage.name {other}"  # the key in ``OLD_NAMES``; no key if ``other`` is no old name
+    renamed = OLD_NAMES.get(old)
     if renamed is None or not str.__eq__(name, renamed.new):
+        # For an object other than a string, ``str.__eq__`` returns ``NotImplemented``, not False.
         return str.__eq__(name, other) is True
-    new_name(f"Stage.name {other}", stacklevel=4)
+    new_name(old, stacklevel=4)  # the only purpose of this call is the warning
     return True

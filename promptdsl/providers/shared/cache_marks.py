@@ -2,6 +2,9 @@
 
 ``auto_marked`` sets marks before an adapter writes the prompt. ``choose_marks`` chooses among these
 and the author's own marks, when all params of the payload are known.
+
+A message is *temporary* here if its kind is in ``FLEETING``: it is a grounding or an ephemeral, or
+has text of one. The next request has it only in part, or not at all.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -41,7 +44,7 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     free = MAX_MARKS - len(caches) - len(tool_caches)
     # A mark of five minutes may not come before a mark of an hour, which covers the same content.
     last_hour = max((index for index, cache in caches if cache == "1h"), default=-1)
-    for index in (_last_stable(messages, facts), _last_of_system(messages, facts)):
+    for index in (_last_repeated(messages, facts), _last_of_system(messages, facts)):
         if index > last_hour and free > 0:
             free -= _add_mark(messages, index, facts)
     has_hours = last_hour >= 0 or "1h" in tool_caches
@@ -50,13 +53,14 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     return attrs.evolve(prompt, messages=tuple(messages), tools=tuple(tools))
 
 
-def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
+def _last_repeated(messages: Sequence[Message], facts: ModelFacts) -> int:
     """Return the index of the last turn that may have a mark and that the next request repeats.
 
-    Without such a turn, returns -1.
+    It is before all temporary messages that no assistant turn follows. Without such a turn, returns
+    -1.
     """
     unmarked = ("system",) if facts.answer_marks else ("system", "assistant")
-    for index in range(_first_grounding(messages) - 1, -1, -1):
+    for index in range(_first_temporary(messages) - 1, -1, -1):
         message = messages[index]
         is_repeated = message.role not in unmarked and message.kind not in FLEETING
         if is_repeated and _last_carrier(message, facts):
@@ -90,7 +94,7 @@ def _add_mark(messages: list[Message], index: int, facts: ModelFacts) -> int:
 
 def _caches(message: Message) -> Iterator[Cache]:
     """Yield the cache marks of the blocks of a message, and of the blocks in its results."""
-    if message._plain is not None:
+    if message._plain is not None:  # its content is one text without a mark: the usual case
         return
     for block in message.content:
         inner = block.content if isinstance(block, ToolResultBlock) else ()
@@ -117,10 +121,12 @@ def _last_carrier(message: Message, facts: ModelFacts) -> tuple[int, Carrier] | 
 def longest_mark(request: Request, before: int, cache: str | None) -> str | None:
     """Return the longest time to live of the marks on a result and in it; ``None`` without a mark.
 
-    It removes the noted marks in the result: they count among the four, and gateways refuse them.
-    So one mark is sent after the result instead. ``before`` is the number of marks before the
-    result, and ``cache`` is the mark of the result itself.
+    It also removes the marks in the result from ``request.marks``: they would count among the four,
+    and gateways refuse them. The caller sends one mark after the result instead. ``before`` is the
+    number of marks in ``request.marks`` before the result. ``cache`` is the time to live of the
+    mark on the result itself.
     """
+    # The marks in the result are the last ones, because its blocks were written last.
     caches = [cache, *(mark.cache for mark in request.marks[before:])]
     del request.marks[before:]
     if "1h" in caches:
@@ -140,32 +146,37 @@ def choose_marks(
 ) -> list[Mark]:
     """Return the cache marks to send, in the order of ``params_in_order``, those of the payload.
 
-    - A mark after grounding that no assistant turn follows is not sent.
-    - If there are more than four, the marks that live longest are sent. Of those that live equally
-      long, the last are sent, because they cover more.
-    - With ``ordered``, a mark of five minutes may not come before a mark of an hour. So it lives
-      for an hour, too. This costs nothing: the provider charges everything before the last mark of
-      an hour as written for an hour (Anthropic, "Mixing different TTLs").
+    ``ordered`` says that each mark has its time to live, and that the provider refuses a mark of
+    five minutes before a mark of an hour. Without it, all marks live equally long.
+
+    - A mark on a temporary message is not sent. Neither is a mark after one, if no assistant turn
+      follows that message.
+    - With ``ordered``, a mark of five minutes before a mark of an hour is sent as a mark of an
+      hour. This costs nothing: the provider charges everything before the last mark of an hour as
+      written for an hour (Anthropic, "Mixing different TTLs").
+    - At most four marks are sent. With ``ordered``, the author's marks of an hour come first, then
+      the marks after them, then the marks that became marks of an hour. Of equal marks the last are
+      sent, because they cover more.
 
     It records a hint for each mark that is changed or not sent.
     """
     order = {id(param): index for index, param in enumerate(params_in_order)}
-    end = _first_grounding(request.messages)
+    end = _first_temporary(request.messages)
     reasons = {id(mark): _why_lost(request, mark, order, end) for mark in request.marks}
     marks = [mark for mark in request.marks if not reasons[id(mark)]]
     marks.sort(key=lambda mark: order[id(mark.param)])
     hour_ids = {id(mark) for mark in marks if ordered and mark.cache == "1h"}
     last_hour = max((n for n, mark in enumerate(marks) if id(mark) in hour_ids), default=0)
-    # The marks of five minutes before a mark of an hour.
+    # The marks of five minutes before the last mark of an hour: they become marks of an hour.
     early_ids = {id(mark) for mark in marks[:last_hour]} - hour_ids
     reasons |= dict.fromkeys(early_ids, _WHY_RAISED)
-    # First the marks of an hour, then the marks after them, then the marks before them.
+    # First the author's marks of an hour, then the marks after them, then the early marks.
     latest = [*reversed(marks)]
     ranked = sorted(latest, key=lambda mark: (id(mark) not in hour_ids, id(mark) in early_ids))
     not_chosen = {id(mark) for mark in ranked[MAX_MARKS:]}
     reasons |= dict.fromkeys(not_chosen, f"a request carries {MAX_MARKS}")
     for mark in request.marks:
-        if reasons[id(mark)]:
+        if reasons[id(mark)]:  # the mark is not sent, or it is sent as a mark of an hour
             request.lose_mark(mark, reasons[id(mark)])
     chosen = [mark for mark in marks if id(mark) not in not_chosen]
     for index, mark in enumerate(chosen):
@@ -182,28 +193,31 @@ def _why_lost(request: Request, mark: Mark, order: Container[int], end: int) -> 
     """Return why a mark cannot be sent, empty if it can.
 
     ``order`` has the ``id()`` of each param in the payload. ``end`` is the index of the first
-    message that the next request does not have.
+    temporary message that no assistant turn follows.
     """
     if not request.facts.cache_marks:
         return "this model takes no cache marks"
     if id(mark.param) not in order:
         return "the block before it is not sent"
-    is_grounding = isinstance(mark.subject, Location) and mark.subject.message.kind in FLEETING
-    if is_grounding or mark.message_index >= end:
+    is_in_temporary = isinstance(mark.subject, Location) and mark.subject.message.kind in FLEETING
+    if is_in_temporary or mark.message_index >= end:
         return "it is after grounding, which the next request does not have"
     return ""
 
 
 def _note_mark(request: Request, mark: Mark, *, ordered: bool) -> None:
-    """Note a mark that is sent, except on a text that replaces a block."""
+    """Note the time to live of a mark that is sent, for the locations in the payload.
+
+    Only a param with a note has a location. The text that replaces a moved file has none.
+    """
     notes, subject = request.notes, mark.subject
     if notes and isinstance(subject, Location) and id(mark.param) in notes.blocks:
         cache = mark.cache if ordered else "default"
         notes.caches[subject.message_index, *mark.at] = cache
 
 
-def _first_grounding(messages: Sequence[Message]) -> int:
-    """Return the index of the first message with grounding that no assistant turn follows.
+def _first_temporary(messages: Sequence[Message]) -> int:
+    """Return the index of the first temporary message that no assistant turn follows.
 
     Without one, returns the number of messages.
     """

@@ -17,7 +17,8 @@ class PendingLazy(NamedTuple):
     """A lazy whose function was not called yet, and the nodes around it, the innermost first.
 
     Of several nodes of one class around it, only the innermost is listed. Fragments are left out,
-    because they may contain whatever the node around them may contain.
+    because they may contain whatever the node around them may contain. One fragment is listed: a
+    ``LimitNode``, because it may contain only what it can cut.
     """
 
     lazy: LazyNode
@@ -43,16 +44,21 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
                 at=(pending[0].lazy.source,),
             )
         rounds += 1
+        # ``rewrite`` calls ``change`` with the lazies in document order, the order of ``pending``.
+        # No lazy is in another one. So the next replacement is always that of the next lazy.
         replacements = iter(ask(pending))
 
         def change(node: Node, replacements: Iterator[Node | None] = replacements) -> Node | None:
             if isinstance(node, LazyNode):
                 return next(replacements)
+            # A new node may have the id of a sibling. The children of a fragment are compared with
+            # the siblings of the fragment, when ``node`` is the node around it.
             are_named = (isinstance(child, Node) and child._mask & NAMED for child in node.content)
             if not isinstance(node, FragmentNode) and any(are_named):
                 check_unique_ids(node, node.content)
             return node
 
+        # ``OPAQUE`` is a bit in the mask of each lazy, and of each node with a lazy below it.
         root = rewrite(root, change, within=OPAQUE)
     return root
 
@@ -67,6 +73,7 @@ def _pending_lazies(root: Node) -> list[PendingLazy]:
             lazies.append(PendingLazy(node, containers))
             continue
         if not isinstance(node, FragmentNode) or isinstance(node, LimitNode):
+            # Nodes are of one class if their ``_node`` is the same: a component is of a subclass.
             containers = (node, *(outer for outer in containers if outer._node is not node._node))
         stack.extend(
             (child, containers)
