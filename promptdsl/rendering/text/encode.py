@@ -2,7 +2,7 @@
 
 Read ``texts_in`` first, near the end: it does all of this for one text. It asks ``Fences`` what a
 value may not contain, and ``AuthorText`` for the neighbours of a value: the author's text on its
-line, with which it could form a tag.
+line, with which it could form a tag. ``foundation/guards.py`` says what a fence and a guard are.
 """
 
 import re
@@ -57,9 +57,12 @@ _UNSURE = re.compile(r"\s*<|[\s>*+\-.)\d]+(?:```|~~~)")
 
 
 class PartLines:
-    """The author's texts in one text, with ``None`` for each value; ``opening`` is before them.
+    """The neighbours of each value in one text, for the encoding of values in instructions.
 
-    It also knows whether these texts have code fences, comments or raw HTML elements.
+    ``texts`` are the author's texts, with ``None`` for each value. ``opening`` is before them on
+    their first line. ``in_comment`` and ``in_raw`` say whether any of the texts has a comment or a
+    raw HTML element. They are true for all values of the text, also for a value before it: so
+    promptdsl encodes more than it must, but does not have to find where a comment ends.
     """
 
     def __init__(self, texts: Sequence[str | None], opening: str) -> None:
@@ -68,7 +71,7 @@ class PartLines:
         author_texts = [text for text in texts if text]
         self.in_comment = any("<!" in text or "<?" in text for text in author_texts)
         self.in_raw = any(map(_RAW.search, author_texts))
-        self.in_code, self.opens_code = code_in(texts)
+        self.in_code, self.leaves_code_open = code_in(texts)
 
     def neighbours(self, index: int) -> Neighbours:
         """Return the neighbours of the value with an index."""
@@ -159,7 +162,7 @@ def _fence_of(line: str) -> str:
 #
 # No text may contain the tags and delimiters around it, so ``guard`` puts references in them. What
 # a value becomes depends on the author's text around it, and on a tag that the text directly before
-# it begins. It does not depend on another value.
+# it begins. It also depends on whether another value is next to it, but not on that value's text.
 
 
 class AuthorTags(NamedTuple):
@@ -184,7 +187,10 @@ NoteLoss = Callable[[Loss], None]
 """A function that is called for a loss, which has no address and line yet."""
 
 Encoding = Literal["inline", "body", "none"]
-"""How values are encoded: for Markdown, for a fence (and any open tag), or not at all."""
+"""How values are encoded: for Markdown, for a fence, or not at all.
+
+With ``inline`` a value is also encoded for a fence if a tag is open: see ``Fences.in_body``.
+"""
 
 
 @attrs.frozen(cache_hash=True)
@@ -222,7 +228,10 @@ class StringRules:
         return _in_text(self, tagged, instruction=self.instruction)
 
     def in_section(self, *, tagged: bool) -> "StringRules":
-        """Return the rules for a section: its strings are instructions, its values are encoded."""
+        """Return the rules for a section; in a tag its values are encoded.
+
+        Its strings are instructions, unless they are values (``values``).
+        """
         return _in_text(self, tagged, instruction=not self.values)
 
     def encoded_by(self, encoding: BodyEncoding | None) -> "StringRules":
@@ -242,7 +251,11 @@ def _in_text(rules: StringRules, tagged: bool, *, instruction: bool) -> StringRu
 INSTRUCTION = StringRules(joined=True, instruction=True)
 """The rules for instructions."""
 FENCED = StringRules(joined=True, instruction=False)
-"""The rules for events and groundings."""
+"""The rules for events and groundings.
+
+The encoding is not ``body``, because their delimiters may be no fence: a prefix alone has no end.
+A fence with an end sets ``body`` for its content (in ``walk.py``).
+"""
 SPEECH = StringRules(joined=False, instruction=False, encoding="none")
 """The rules for what users, models and tools say."""
 
@@ -269,11 +282,17 @@ _OPEN_TAG = re.compile(
     r"""(?:=\s*+(["']).*)?\Z""",
     re.DOTALL,
 )
-"""A tag that is open at the end of a text; group 1 is the open quote of an attribute."""
+"""A tag without its ``>`` at the end of a text; group 1 is the open quote of an attribute.
+
+In ``<a href="x``, group 1 is ``"``. ``<a href=`` and ``<a b `` match without group 1.
+"""
 
 
-def _left_open(text: str) -> str:
-    """Return the tag that a text leaves open, in short: ``<a``, ``<a=``, ``<a="``, or nothing."""
+def _open_tag_of(text: str) -> str:
+    """Return the tag that is open at the end of a text, in short, or nothing.
+
+    It is ``<a`` in the tag, ``<a=`` before the value of an attribute, and ``<a="`` in its quotes.
+    """
     match = _OPEN_TAG.search(text)
     if match is None:
         return ""
@@ -283,13 +302,15 @@ def _left_open(text: str) -> str:
 
 
 class AuthorText:
-    """The author's texts in one text, read one after another.
+    """The author's text before the next value; ``texts_in`` reads one of its texts after another.
 
     ``opening`` is before them on their first line. With ``are_values`` the strings are values, too.
     The other attributes are about the text so far:
 
-    - ``tag``: the tag that is open at its end, in short: ``<a``, ``<a=``, ``<a="``, or nothing.
-    - ``tag_start``: the beginning of a tag at its end, such as ``</us``, or nothing.
+    - ``open_tag``: the HTML tag without its ``>`` at its end, in short: ``<a``, ``<a=``, ``<a="``,
+      or nothing. It says whether the next value is in the quotes of an attribute.
+    - ``tag_start``: a bracket at its end with the beginning of a name, such as ``</us``, or
+      nothing. The next value could complete the name of a reserved tag.
     - ``before``: the author's text directly before the next value, ``""`` after a value.
     - ``has_less_than`` and ``has_bracket``: whether it has a ``<``, or a bracket of any kind.
     """
@@ -301,8 +322,8 @@ class AuthorText:
         "children",
         "has_bracket",
         "has_less_than",
+        "open_tag",
         "opening",
-        "tag",
         "tag_start",
     )
 
@@ -310,7 +331,7 @@ class AuthorText:
         self, children: Sequence[Child], are_values: bool, opening: str, tag_start: str = ""
     ) -> None:
         self.children, self.are_values, self.opening = children, are_values, opening
-        self.tag = self.before = ""
+        self.open_tag = self.before = ""
         self.tag_start, self.has_bracket, self.has_less_than = tag_start, bool(tag_start), False
         self._lines: PartLines | None = None
 
@@ -320,20 +341,20 @@ class AuthorText:
         self.has_bracket = self.has_bracket or has_bracket(text)
         if self.has_bracket:
             self.has_less_than = self.has_less_than or "<" in text
-            self.tag = _left_open(self.tag + text)
+            self.open_tag = _open_tag_of(self.open_tag + text)
             self.tag_start = left_open(self.tag_start + text)
 
     def pass_value(self) -> None:
         """Pass over the next value."""
         self.before = ""
-        if self.tag == "<a=":
+        if self.open_tag == "<a=":
             # The value is the attribute's value, without quotes: a quote after it opens none.
-            self.tag = "<a"
+            self.open_tag = "<a"
 
     @property
     def in_quotes(self) -> bool:
         """Whether the next value is in the quotes of an attribute."""
-        return self.tag.endswith(('"', "'"))
+        return self.open_tag.endswith(('"', "'"))
 
     def is_value(self, index: int) -> bool:
         """Return whether the child with an index is a value; ``False`` after the last child."""
@@ -342,14 +363,14 @@ class AuthorText:
         )
 
     @property
-    def opens_code(self) -> bool:
+    def leaves_code_open(self) -> bool:
         """Whether the text may leave a code fence open."""
-        return self._part_lines().opens_code
+        return self._part_lines().leaves_code_open
 
     def neighbours(self, index: int) -> Neighbours:
         """Return the neighbours of the next value, which has this index."""
         neighbours = self._part_lines().neighbours(index)
-        return neighbours._replace(in_tag=bool(self.tag or self.tag_start))
+        return neighbours._replace(in_tag=bool(self.open_tag or self.tag_start))
 
     def _part_lines(self) -> PartLines:
         if self._lines is None:
@@ -379,7 +400,8 @@ class Fences:
     - ``find``: the function that returns ``reserved`` and ``closed``. It is called when the first
       value needs them, which is rare.
     - ``tag_start``: the beginning of a tag at the end of the last text, or nothing.
-    - ``count_at_last_text``: the number of texts and blocks on the page after the last text.
+    - ``count_at_last_text``: the number of texts and blocks on the page when the last text was
+      written. With the same number now, the next text follows that text (see ``write_strings``).
     """
 
     find: Callable[[], AuthorTags]
@@ -411,7 +433,8 @@ class Fences:
         fence before the value may be the end of that open one.
         """
         neighbours = author.neighbours(index)
-        if neighbours.in_code and self._author_tags().opens_code > author.opens_code:
+        # ``opens_code`` counts this text, too, if it may leave a code fence open. ``True`` is 1.
+        if neighbours.in_code and self._author_tags().opens_code > author.leaves_code_open:
             return neighbours._replace(in_code=False)
         return neighbours
 
@@ -427,13 +450,13 @@ class Fences:
             if not self.tags[name]:
                 del self.tags[name]
 
-    def guarded(self, text: str, rules: StringRules) -> str:
+    def guard_author_text(self, text: str, rules: StringRules) -> str:
         """Return author's text; what could close a fence or tag around it gets a reference."""
         text = guard(text, self.tags, rules.literals)
         return guard(text, rules.guards) if rules.guards else text
 
     def in_body(self, rules: StringRules) -> bool:
-        """Return whether the values are in a fence or tag."""
+        """Return whether the values are in a fence or tag: in that of the rules, or an open one."""
         return rules.encoding == "body" or bool(self.tags)
 
     def encoded(self, value: str, rules: StringRules, encode: Callable[[str], str] | None) -> str:
@@ -474,9 +497,11 @@ def texts_in(
 ) -> list[str]:
     """Return the text of each string and value of one text.
 
-    Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
-    end becomes a character reference. ``opening`` is before the text on its first line. ``follows``
-    says that only white space is between this text and the text before it.
+    Values are encoded by ``encode``, by default as the rules require. With ``one_line`` the text is
+    for one line, so each line end becomes a character reference: ``field`` encodes the values, and
+    ``encode`` is not used. Values in a conversation are not encoded in either case. ``opening`` is
+    before the text on its first line. ``follows`` says that only white space is between this text
+    and the text before it.
     """
     if one_line:
         encode = field
@@ -485,7 +510,7 @@ def texts_in(
     is_spoken, in_body = rules.encoding == "none", fences.in_body(rules)
     author = AuthorText(children, rules.values, opening, fences.tag_start if follows else "")
     texts: list[str] = []
-    author_start = 0  # the number of texts up to the last value
+    author_start = 0  # the index of the first text after the last value
     for index, child in enumerate(children):
         if isinstance(child, str):
             text, child_is_value = child, rules.values
@@ -495,16 +520,19 @@ def texts_in(
             text = valid_text(text, note)
             author.read(text)
             text = title(text) if one_line else text
-            texts.append(fences.guarded(text, rules))
+            texts.append(fences.guard_author_text(text, rules))
             continue
-        if is_spoken:
+        if is_spoken:  # of ``author``, this branch needs only ``tag_start``
             text = valid_text(text, note)
             if author.tag_start or has_bracket(text):
                 text = guard_start(guard(text, fences.closed), author.tag_start, fences.closed)
-            texts.append(fences.guarded(text, rules))
+            texts.append(fences.guard_author_text(text, rules))
             continue
+        # Here ``valid_text`` is not needed: the encodings write a lone surrogate as a reference.
         report_invisible((text,), note)
         if author_start < index and in_body:
+            # Author's text is directly before the value. After this its end begins no reserved tag,
+            # so the value cannot complete one, and does not need ``guard_start``.
             texts[author_start:] = _with_guarded_end(texts[author_start:], fences.reserved)
             author.tag_start = ""
         encode_value = encode
@@ -518,14 +546,21 @@ def texts_in(
             text = guard_start(text, author.tag_start, fences.reserved)
         texts.append(text)
         author_start = index + 1
+        # This keeps ``author.tag_start``, because the value may be empty. Then the next text or
+        # value could complete the tag.
         author.pass_value()
-    # The tag may go on in the next text, which begins on another line.
+    # The tag may go on in the next text, which begins on another line. Now the texts of all values
+    # are known, so ``left_open`` finds whether they ended the beginning of the tag.
     fences.tag_start = left_open("".join((*texts, "\n"))) if author.tag_start else ""
     return texts
 
 
-def kind_of(children: Sequence[Child], texts: Sequence[str], rules: StringRules) -> PieceKind:
-    """Return the kind of a text that consists of ``children``; ``texts`` are what they became."""
+def piece_kind_of(children: Sequence[Child], texts: Sequence[str], rules: StringRules) -> PieceKind:
+    """Return the kind of a text that consists of ``children``; ``texts`` are what they became.
+
+    For one string of the author it is one kind. Otherwise it is a function that returns the runs,
+    which is called only when a report needs them: see :data:`PieceKind`.
+    """
     if len(children) == 1 and isinstance(children[0], str) and not rules.values:
         return rules.kind
     return partial(_runs, children, [*map(len, texts)], rules)

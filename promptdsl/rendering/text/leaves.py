@@ -25,7 +25,7 @@ from promptdsl.rendering.text.blocks import (
 )
 from promptdsl.rendering.text.encode import (
     StringRules,
-    kind_of,
+    piece_kind_of,
     report_invisible,
     texts_in,
     valid_text,
@@ -72,7 +72,7 @@ def write_strings(
     encode = partial(texts_in, fences=state.fences, opening=page.opening, follows=follows)
     if parent.joined_texts is None:
         texts = encode(children, parent.rules, note=note)
-        text, kind = "".join(texts), kind_of(children, texts, parent.rules)
+        text, kind = "".join(texts), piece_kind_of(children, texts, parent.rules)
     else:
         text, kind, gap = parent.joined_texts.take(parent.rules, encode)
         if parent.joined_texts.lost:  # encoded alone, a text reports its own losses
@@ -96,7 +96,7 @@ def _write_text_block(state: TextState, node: TextBlockNode, parent: OpenNode) -
     else:
         note = partial(state.note, node)
         texts = texts_in(node.content, parent.rules, state.fences, note)
-        text, kind = "".join(texts), kind_of(node.content, texts, parent.rules)
+        text, kind = "".join(texts), piece_kind_of(node.content, texts, parent.rules)
         if parent.rules.encoding != "none":
             page.put(text, kind, parent.margin)
         elif text or node.extra:
@@ -120,7 +120,7 @@ def _write_verbatim(state: TextState, node: VerbatimNode, parent: OpenNode) -> N
     if node.starts_block:
         page.flush()
     unguarded = valid_text(node.text, note)
-    text = state.fences.guarded(unguarded, parent.rules)
+    text = state.fences.guard_author_text(unguarded, parent.rules)
     texts = _changed(unguarded, text)
     kind = partial(_verbatim_runs, node.pieces, len(unguarded), texts)
     page.put(text, kind, parent.margin)
@@ -230,7 +230,7 @@ def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, parent: 
     text = formatted(data_block(node), format_block, node.source)
     if text is None:
         return False
-    text = state.fences.guarded(valid_text(text, partial(state.note, node)), parent.rules)
+    text = state.fences.guard_author_text(valid_text(text, partial(state.note, node)), parent.rules)
     state.page.put(
         text, partial(_formatted_runs, node, len(text), parent.rules.kind), parent.margin
     )
@@ -274,7 +274,7 @@ def _write_framed(
         opening=state.page.opening,
     )
     fences.close(frame.tags)
-    kind = kind_of(node.content, texts, rules)
+    kind = piece_kind_of(node.content, texts, rules)
     _write_in_frame(state, "".join(texts), frame, parent, kind=kind)
 
 
@@ -311,7 +311,7 @@ def _write_table(state: TextState, node: TableNode, parent: OpenNode, frame: Tex
         for cell in row:
             if type(cell) is Trusted:
                 # A trusted cell is not encoded, but it may not close the fences around it.
-                trusted = Trusted(state.fences.guarded(valid_text(cell, note), rules))
+                trusted = Trusted(state.fences.guard_author_text(valid_text(cell, note), rules))
                 trusted_cells.append(trusted)
                 cells.append(trusted)
                 continue

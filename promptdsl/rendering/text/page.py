@@ -23,7 +23,7 @@ from promptdsl.rendering.text.encode import (
     Fences,
     StringRules,
     dedented,
-    kind_of,
+    piece_kind_of,
     text_of,
 )
 from promptdsl.rendering.text.format import BETWEEN, TextFormat, TextFrame
@@ -96,7 +96,10 @@ class JoinedTexts:
             children += text
         texts = encode(tuple(children), rules=rules, note=self.lost.append)
         for first, end in locations:
-            yield "".join(texts[first:end]), kind_of(children[first:end], texts[first:end], rules)
+            yield (
+                "".join(texts[first:end]),
+                piece_kind_of(children[first:end], texts[first:end], rules),
+            )
 
 
 def is_own_block(node: Child) -> bool:

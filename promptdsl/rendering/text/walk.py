@@ -21,7 +21,7 @@ from promptdsl.messages.prompt import Loss, hint
 from promptdsl.rendering.text.encode import (
     Fences,
     StringRules,
-    kind_of,
+    piece_kind_of,
     report_invisible,
     texts_in,
     valid_text,
@@ -304,7 +304,7 @@ def _title(
     if is_value:
         report_invisible((title,), note)
         return fences.encoded(title, rules, field)
-    return one_line(fences.guarded(valid_text(title, note), rules))
+    return one_line(fences.guard_author_text(valid_text(title, note), rules))
 
 
 _ATTRIBUTE = re.compile('="([^"]*)"')
@@ -478,7 +478,7 @@ def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
             children = children_of(child)
             note = partial(_report, state.report, node)
             texts = texts_in(children, rules, fences, note, follows=follows)
-            page.write("".join(texts), kind_of(children, texts, rules), NO_INDENT)
+            page.write("".join(texts), piece_kind_of(children, texts, rules), NO_INDENT)
             page.flush()
             follows = True
         page.node_number = -1
