@@ -475,7 +475,7 @@ def both_ways(rendered: Rendered) -> tuple[list[object], list[object]]:
         reader = SpanReader(tree, messages, layout)
         nodes = [
             [(type(it.node), it.path, it.blocks()) for turn in entry.turns for it in turn.nodes]
-            for entry in reader.entries
+            for entry in reader.timeline_entries
         ]
         sources = [message.sources for message in messages]
         return [messages, sources, [*reader.spans(messages)], losses, nodes]

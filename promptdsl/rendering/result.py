@@ -714,7 +714,7 @@ class Rendered:
             media_roots=self._media_roots,
             spans=self.spans,
             # A timeline entry is a turn, several merged turns, or a recording.
-            timeline=lambda: self._span_reader.entries,
+            timeline=lambda: self._span_reader.timeline_entries,
             losses=lambda: (*self.losses, *self.hints),
             libraries=lambda: self.libraries,
             budget=self._budget,

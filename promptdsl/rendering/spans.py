@@ -93,8 +93,8 @@ def _location(span: Span) -> tuple[int, int, int | None]:
     return span.message, span.block, span.inner
 
 
-def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator[Span]:
-    """Yield spans with other texts for volatile values: the texts that ``mask`` returns.
+def masked_spans(spans: Iterable[Span], new_text_of: Callable[[Span], str]) -> Iterator[Span]:
+    """Yield spans with other texts for volatile values: the texts that ``new_text_of`` returns.
 
     The spans of a block of white space alone are yielded unchanged, because it is not sent.
     """
@@ -103,7 +103,7 @@ def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator
         is_masked = not is_blank("".join([span.text for span in spans_of_block]))
         start = 0
         for span in spans_of_block:
-            text = mask(span) if is_masked and span.kind == "volatile" else span.text
+            text = new_text_of(span) if is_masked and span.kind == "volatile" else span.text
             if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 problem = f"the function passed to masked() returned {shown(text)}"
                 raise OptionError(problem, fix="return a string", at=(author(),))
@@ -156,14 +156,14 @@ class TurnBlock(NamedTuple):
 
 
 class TimelineEntry(NamedTuple):
-    """A timeline entry: its turns, and the number of messages up to its end.
+    """A timeline entry: its turns, and the index after its last message.
 
     An entry is a turn, several merged turns, or a recording. A recording has no turns, unless it is
     merged with some.
     """
 
     turns: Sequence[WrittenTurn]
-    messages: int
+    message_end: int
 
 
 class SpanReader:
@@ -181,16 +181,18 @@ class SpanReader:
         """The addresses of the turns in system text, by the id of the node."""
 
     @cached_property
-    def entries(self) -> Sequence[TimelineEntry]:
+    def timeline_entries(self) -> Sequence[TimelineEntry]:
         """The timeline entries."""
-        return [self.entry(index) for index in range(len(self.nodes))]
+        return [self.timeline_entry(index) for index in range(len(self.nodes))]
 
-    def entry(self, index: int) -> TimelineEntry:
+    def timeline_entry(self, index: int) -> TimelineEntry:
         """Return the timeline entry with an index; it is made at the first call."""
         if index not in self.cached_entries:
             turns, end = self.reader.turns_of(index), self.layout.entries[index]
             start = self._messages_before(index)
             if not turns and end > start and not isinstance(self.nodes[index], RecordedNode):
+                # To save time, ``lower`` notes no turn of one text or one call: its message has all
+                # that is needed.
                 only_node = self.layout.only_nodes.get(index)
                 turns = [self.message_turn(start).with_one_part(only_node)]
             self.cached_entries[index] = TimelineEntry(turns, end)
@@ -219,7 +221,7 @@ class SpanReader:
     ) -> Iterator[Span]:
         """Yield the spans of a block; a text that is not that of its pieces is one span."""
         message, block_index, inner = location
-        text = text_of_block(block)
+        text, turn = text_of_block(block), turn_block.turn
         page = turn_block.page
         written_pieces = page.segments[turn_block.index_on_page].pieces if page else []
         runs = joined(written_pieces)
@@ -227,11 +229,14 @@ class SpanReader:
             runs = [(TextRun(len(text), "conversation"), None)]
         start, cache = 0, getattr(block, "cache", None)
         last_index = len(runs) - 1
-        role = LABEL_OF.get(getattr(turn_block.turn.node, "kind", ""), self.messages[message].role)
-        turn = self.turn_address(turn_block.turn, next((node for _, node in runs if node), None))
+        # The role as its author wrote it: another role may be sent for an event or an ephemeral.
+        role = LABEL_OF.get(getattr(turn.node, "kind", ""), self.messages[message].role)
+        # System text consists of turns, with gaps that no node wrote. A run of a gap gets the turn
+        # before it, the first run the first turn. Its ``address`` is that of the system text.
+        turn_address = self.turn_address(turn, next((node for _, node in runs if node), None))
         for index, (run, node) in enumerate(runs):
             end = start + run.length
-            turn = self.turn_address(turn_block.turn, node) if node else turn
+            turn_address = self.turn_address(turn, node) if node else turn_address
             yield Span(
                 message,
                 block_index,
@@ -239,14 +244,14 @@ class SpanReader:
                 end,
                 text[start:end],
                 run.kind,
-                self.address(turn_block.turn, node),
-                turn,
+                self.address(turn, node),
+                turn_address,
                 role,
                 run.label,
-                self.line(node, run.node) or turn_block.turn.source,
+                self.line(node, run.node) or turn.source,
                 cache if index == last_index else None,
                 inner,
-                node.library if node else turn_block.turn.library,
+                node.library if node else turn.library,
             )
             start = end
 
@@ -257,7 +262,9 @@ class SpanReader:
         if isinstance(node, RecordedNode):
             return TurnBlock(self.message_turn(message_index), None, block_index)
         if entry_index not in self.cached_blocks:
-            self.cached_blocks[entry_index] = message_blocks(self.entry(entry_index).turns, node)
+            self.cached_blocks[entry_index] = message_blocks(
+                self.timeline_entry(entry_index).turns, node
+            )
         blocks = self.cached_blocks[entry_index]
         turn, index = blocks[message_index - self._messages_before(entry_index)][block_index]
         return TurnBlock(turn, turn.page, index)
@@ -282,11 +289,13 @@ class SpanReader:
         """Return the address of the turn that a node was written in."""
         if node is None or not isinstance(turn.node, ConsolidatedNode):
             return turn.address
-        # System text consists of turns, and of sections between them.
+        # System text consists of turns, and of sections between them. A prompt has only one system
+        # text, so its addresses are read once.
         if not self.addresses:
             addresses: dict[int, str] = {}
             origins = map(origin_of, system_origins(turn.node))
             for child, origin in zip(turn.node.content, origins, strict=True):
+                # A node may be in the system text twice: then it has its first address.
                 addresses.setdefault(id(child), origin.address)
             self.addresses = addresses
         return self.addresses[id(node.top)]
@@ -301,10 +310,12 @@ class SpanReader:
 def joined(pieces: Sequence[WrittenPiece]) -> list[tuple[TextRun, WrittenNode | None]]:
     """Return the runs of pieces, each with the node that wrote it.
 
-    Neighbouring runs of one node and one kind are joined, except for values.
+    Neighbouring runs of one node and one kind are joined if the kind is in ``JOINED``. An empty run
+    is left out, unless it is a volatile value, or ``pieces`` is a single piece.
     """
     runs: list[tuple[TextRun, WrittenNode | None]] = []
-    last_run, last_node = TextRun(0, "value"), None  # a value is joined with nothing
+    # The first run is joined with nothing, because ``value`` is not in ``JOINED``.
+    last_run, last_node = TextRun(0, "value"), None
     for text, node, piece_kind in pieces:
         for run in runs_of(len(text), piece_kind):
             if node is last_node and run.kind == last_run.kind and run.kind in JOINED:

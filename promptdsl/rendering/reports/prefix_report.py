@@ -242,8 +242,8 @@ class MessageParts:
     def of(cls, report_input: ReportInput, index: int) -> "MessageParts":
         """Return the parts of the message with this index."""
         entries = report_input.timeline()
-        entry_index = bisect_right(entries, index, key=lambda entry: entry.messages)
-        first_message = entries[entry_index - 1].messages if entry_index else 0
+        entry_index = bisect_right(entries, index, key=lambda entry: entry.message_end)
+        first_message = entries[entry_index - 1].message_end if entry_index else 0
         message = report_input.sent.messages[index]
         return cls(
             report_input.tree.content[entry_index],

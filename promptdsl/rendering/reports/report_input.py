@@ -263,9 +263,9 @@ def _sent_counts(report_input: ReportInput) -> dict[RecordedAddress, int]:
     counts, by_address, start = report_input.counts(), dict[RecordedAddress, int](), 0
     for node, entry in zip(report_input.tree.content, report_input.timeline(), strict=True):
         if isinstance(node, RecordedNode):
-            for position, count in enumerate(counts[start : entry.messages], node.start):
+            for position, count in enumerate(counts[start : entry.message_end], node.start):
                 by_address[node.source, position] = count
-        start = entry.messages
+        start = entry.message_end
     return by_address
 
 

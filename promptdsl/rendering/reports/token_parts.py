@@ -184,9 +184,9 @@ class Ledger:
                     and node.start >= previous.start + len(previous.items)
                 )
                 self._add_history(node, first_message, continues=continues)
-            elif entry.messages > first_message:
+            elif entry.message_end > first_message:
                 self._add_turn(node, entry, first_message)
-            first_message, previous = entry.messages, node
+            first_message, previous = entry.message_end, node
 
     def _add_history(self, node: RecordedNode, first_message: int, *, continues: bool) -> None:
         """Add a history, or with ``continues`` more messages of the last history."""
@@ -217,8 +217,8 @@ class Ledger:
     def _add_turn(self, node: Node, entry: TimelineEntry, first_message: int) -> None:
         """Add a turn and the parts in it; a merged turn has its turns in it."""
         source = node.source
-        total = sum(self.messages[first_message : entry.messages])
-        span = first_message, entry.messages - 1
+        total = sum(self.messages[first_message : entry.message_end])
+        span = first_message, entry.message_end - 1
         cache_mark: Cache | None = mark_of(node.options)
         if cache_mark is None:
             # An automatic cache mark may be in one of its messages.
@@ -226,7 +226,7 @@ class Ledger:
             lowered_messages = self.report_input.messages
             marked = (
                 n
-                for n in range(first_message, entry.messages)
+                for n in range(first_message, entry.message_end)
                 if sent_messages[n] is not lowered_messages[n]
             )
             cache_mark = next((cache_mark_in(sent_messages[index]) for index in marked), None)
