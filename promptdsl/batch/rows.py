@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from promptdsl.batch.inputs import OddCell
 from promptdsl.foundation.errors import DataError, require
 from promptdsl.foundation.json import ABSENT, json_problem, read_json
-from promptdsl.foundation.old_names import new_name
+from promptdsl.foundation.old_names import new_name_with_warning
 from promptdsl.foundation.unicode import is_valid_unicode
 
 SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".csv": ",", ".tsv": "\t", ".parquet": "parquet"}
@@ -40,7 +40,7 @@ class TableRow(NamedTuple):
     @property
     def place(self) -> str:
         """The old name of ``location``."""
-        location: str = getattr(self, new_name("TableRow.place"))
+        location: str = getattr(self, new_name_with_warning("TableRow.place"))
         return location
 
 

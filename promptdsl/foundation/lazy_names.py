@@ -33,11 +33,11 @@ def lazy_names(
             value = package[name] = public_object(getattr(module, name))
             setattr(module, name, value)
             return value
-        from promptdsl.foundation.old_names import OLD_NAMES, new_name
+        from promptdsl.foundation.old_names import OLD_NAMES, new_name_with_warning
 
         old = f"{package['__name__']}.{name}"
         if old in OLD_NAMES:
-            return load(new_name(old))
+            return load(new_name_with_warning(old))
         message = f"module {package['__name__']!r} has no attribute {name!r}"
         if not name.startswith("_"):  # tools ask for private names, and need no advice
             from promptdsl.foundation.errors import close_names

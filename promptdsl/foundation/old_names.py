@@ -1,8 +1,8 @@
 """Old public names: each works until a release, and warns at the line that uses it.
 
 ``OLD_NAMES`` is the only list. A class keeps an old attribute with :class:`OldAttribute`. The
-``__getattr__`` of a module calls :func:`new_name`. :class:`PassName` is for the names of stages: a
-stage is the tree after a pass, and has the name of this pass.
+``__getattr__`` of a module calls :func:`new_name_with_warning`. :class:`PassName` is for the names
+of stages: a stage is the tree after a pass, and has the name of this pass.
 """
 
 import warnings
@@ -31,7 +31,7 @@ OLD_NAMES = {
 }
 
 
-def new_name(old: str, stacklevel: int = 3) -> str:
+def new_name_with_warning(old: str, stacklevel: int = 3) -> str:
     """Return the new name for an old name, and warn at the user's line.
 
     ``stacklevel`` is the number of frames from here to that line, as in :func:`warnings.warn`. The
@@ -52,7 +52,7 @@ class OldAttribute:
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:  # Any: as the new name
         """Return the value of the new attribute, and warn; of a class, return this object."""
-        return self if instance is None else getattr(instance, new_name(self._old))
+        return self if instance is None else getattr(instance, new_name_with_warning(self._old))
 
 
 class PassName(str):
@@ -79,5 +79,5 @@ def _is_name(name: str, other: object) -> bool:
     if renamed is None or not str.__eq__(name, renamed.new):
         # For an object other than a string, ``str.__eq__`` returns ``NotImplemented``, not False.
         return str.__eq__(name, other) is True
-    new_name(old, stacklevel=4)  # the only purpose of this call is the warning
+    new_name_with_warning(old, stacklevel=4)
     return True

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import attrs
 
 from promptdsl import Loss
-from promptdsl.foundation.old_names import OLD_NAMES, new_name
+from promptdsl.foundation.old_names import OLD_NAMES, new_name_with_warning
 
 __all__ = ["Converted"]
 
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:  # Any: as the new name
     """Return the object of an old name, with a ``DeprecationWarning`` that has the new name."""
     if f"{__name__}.{name}" not in OLD_NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals()[new_name(f"{__name__}.{name}")]
+    return globals()[new_name_with_warning(f"{__name__}.{name}")]
 
 
 LazyLosses: TypeAlias = Callable[[], tuple[Loss, ...]] | tuple[Loss, ...]

@@ -57,7 +57,7 @@ from promptdsl.providers.shared.blocks import (
     misplaced,
     utf8,
 )
-from promptdsl.providers.shared.cache_marks import longest_mark
+from promptdsl.providers.shared.cache_marks import take_longest_mark
 from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.reading import read_mark
 from promptdsl.providers.shared.request import Carrier, Location, Param, joined_texts
@@ -209,8 +209,8 @@ def _result_param(request: Turns, location: Location, block: ToolResultBlock) ->
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
-    # ``longest_mark`` removes the marks in the result. One mark is noted after the result instead.
-    cache = longest_mark(request, first_mark, block.cache)
+    # ``take_longest_mark`` removes the marks in the result. One mark is noted after it instead.
+    cache = take_longest_mark(request, first_mark, block.cache)
     if params:
         param["content"] = _string_or_params(request, params) if as_string else params
     if block.is_error:

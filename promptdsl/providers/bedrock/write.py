@@ -41,7 +41,7 @@ from promptdsl.providers.shared.blocks import (
     lose_source,
     utf8,
 )
-from promptdsl.providers.shared.cache_marks import longest_mark
+from promptdsl.providers.shared.cache_marks import take_longest_mark
 from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.reading import read_mark
 from promptdsl.providers.shared.request import OPENING, Carrier, Location, Param
@@ -320,7 +320,7 @@ def _tool_result_param(request: Converse, location: Location, block: b.ToolResul
     params = block_params(request, location.with_role(role, id), block.content, _RULES)
     content = params or [_missing_content(block)]
     param: Param = {"toolResult": {"toolUseId": id, "content": content, **status}}
-    cache = longest_mark(request, marks_before, block.cache)
+    cache = take_longest_mark(request, marks_before, block.cache)
     return _with_extra(request, location, param, block, cache=cache)
 
 

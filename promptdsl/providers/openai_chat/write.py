@@ -53,7 +53,7 @@ from promptdsl.providers.shared.blocks import (
     text_of_file,
     with_bytes,
 )
-from promptdsl.providers.shared.cache_marks import longest_mark
+from promptdsl.providers.shared.cache_marks import take_longest_mark
 from promptdsl.providers.shared.memory import CachedWrite, spans_to_write
 from promptdsl.providers.shared.openai_parts import (
     MARK,
@@ -498,7 +498,7 @@ def _mark_result(
         return
     cache: str | None = block.cache
     if location.message.kind != "recorded":
-        cache = longest_mark(request, mark_count, cache)
+        cache = take_longest_mark(request, mark_count, cache)
         for part in parts:
             part.pop(MARK, None)
     marked(request, location, cache, param)

@@ -118,7 +118,7 @@ def _last_carrier(message: Message, facts: ModelFacts) -> tuple[int, Carrier] | 
     return None
 
 
-def longest_mark(request: Request, before: int, cache: str | None) -> str | None:
+def take_longest_mark(request: Request, before: int, cache: str | None) -> str | None:
     """Return the longest time to live of the marks on a result and in it; ``None`` without a mark.
 
     It also removes the marks in the result from ``request.marks``: they would count among the four,
