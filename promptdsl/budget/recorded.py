@@ -428,8 +428,13 @@ def _limited_child(
 
 
 def _fragment_of(limit: Node) -> Node:
-    """Return a fragment with the content of a limit; a limit in a limit gives only one fragment."""
+    """Return a fragment with the content of a limit.
+
+    If this content is a single fragment, as for a limit in a limit, this fragment is returned.
+    """
     first = limit.content[0] if len(limit.content) == 1 else None
+    # Classes that derive from ``FragmentNode``, such as ``GroupNode``, do more than group their
+    # content. So only a plain fragment is returned.
     if isinstance(first, FragmentNode) and first._node is FragmentNode:
         return first
     return with_content(make(FragmentNode, mask=OPAQUE, at=limit._at), limit.content)

@@ -278,8 +278,8 @@ class Rope(str):
 Output: TypeAlias = tuple[str] | Inserted | str
 """An output of compiled code: author text in a tuple, a value, a rope, or a plain string.
 
-The code yields author text only in a tuple or a rope. So a plain string, from wherever, is treated
-as a value, which is encoded. Only :func:`collect` reads outputs; it makes pieces of them.
+The code yields author text only in a tuple or a rope. So a plain string is a value, which is
+encoded. Only :func:`collect` reads outputs, and makes pieces of them.
 """
 
 

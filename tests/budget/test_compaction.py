@@ -197,8 +197,8 @@ def test_written_turns_and_events() -> None:
 def test_system_text_before_it(role: str) -> None:
     """System text that leads stays; after an event it is an instruction, and is replaced."""
     recorded = read_payload(messages_of("q1 a1 s1 q2"), "anthropic").messages
-    leading = [Message("system", "Be kind."), Message("system", "Be brief.")]
-    between = [{"role": role, "content": "late"}, Message("system", "Be quick.")]
+    leading: list[Any] = [Message("system", "Be kind."), Message("system", "Be brief.")]
+    between: list[Any] = [{"role": role, "content": "late"}, Message("system", "Be quick.")]
     for messages, expected in (
         ([*leading, *recorded], "Be kind.\n\nBe brief."),
         ([*leading, *between, *recorded], "Be kind.\n\nBe brief."),
