@@ -433,7 +433,7 @@ def _fragment_of(limit: Node) -> Node:
     If this content is a single fragment, as for a limit in a limit, this fragment is returned.
     """
     first = limit.content[0] if len(limit.content) == 1 else None
-    # Classes that derive from ``FragmentNode``, such as ``GroupNode``, do more than group their
+    # Classes that derive from ``FragmentNode``, such as ``GroupNode``, have more meaning than their
     # content. So only a plain fragment is returned.
     if isinstance(first, FragmentNode) and first._node is FragmentNode:
         return first
