@@ -183,6 +183,7 @@ from promptdsl.messages.schemas import (
 from promptdsl.preview.access import Guard
 from promptdsl.preview.files import is_watched, project_folder, signature
 from promptdsl.preview.frames import (
+    BORN,
     BROKEN,
     FrameBuffer,
     PrintedText,
@@ -191,6 +192,7 @@ from promptdsl.preview.frames import (
     read_frame,
     write_frame,
 )
+from promptdsl.preview.keepers import NURSERY_DIED, NurseryKeeper
 from promptdsl.preview.nursery import warm_up
 from promptdsl.preview.session import Choices, ended_problem, slow_problem
 from promptdsl.providers import written as targets_module
@@ -359,6 +361,7 @@ __all__ = [
     "ABSENT",
     "ASSUMED_SIZE",
     "BASE_LINE",
+    "BORN",
     "BROKEN",
     "CACHE",
     "CACHES",
@@ -394,6 +397,7 @@ __all__ = [
     "NO_DELIMITER",
     "NO_DETAILS",
     "NO_INDENT",
+    "NURSERY_DIED",
     "OLD_NAMES",
     "OPAQUE",
     "OPENED",
@@ -448,6 +452,7 @@ __all__ = [
     "Memory",
     "NamedEntry",
     "Neighbours",
+    "NurseryKeeper",
     "OpenCalls",
     "Page",
     "PendingLazy",

@@ -453,10 +453,10 @@ def _set_cut_points(
     if node.pin is not None:
         pinned = pinned_ranges(node, structure.exchanges, structure.rounds, len(tokens))
     if is_compacted(node):
-        from promptdsl.budget.recorded import with_compaction
+        from promptdsl.budget.recorded import pinned_with_compaction
 
         unpinned = pinned
-        pinned = with_compaction(node, structure, pinned, measure.facts.provider)
+        pinned = pinned_with_compaction(node, structure, pinned, measure.facts.provider)
         # If a compaction replaces the last question, the rounds after it are still its answer.
         required = required or (pinned is not unpinned and not structure.exchanges)
     if node.clear_results is not None:

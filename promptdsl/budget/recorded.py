@@ -1,7 +1,8 @@
 """What is done to recorded conversations and limited texts, before a budget drops parts.
 
 The file has, in this order, tool results that are cut or cleared, a provider's compaction, and the
-limits of texts. ``limited`` does the first and the last, ``without_compacted`` the second.
+limits of texts. ``limited`` does the first and the last, ``without_compacted`` the second. The
+limits are not about recorded messages: they cut the texts in a ``Limit``.
 """
 
 from bisect import bisect_right
@@ -116,16 +117,16 @@ def planned_clearing(
     return clearing_of(before, tokens, structure.rounds, measure, step=step, pinned=pinned)
 
 
-def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
-    """Yield a report of the cut results of each history in a tree."""
+def cut_result_reports(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
+    """Yield a report of the cut results of each history in a tree that has any."""
     count_of = partial(message_tokens, tokens=measure.tokens, facts=measure.facts)
     for history, _ in walk(tree):
         if not isinstance(history, ConversationNode):
             continue
         runs = (member for member in history.content if isinstance(member, RecordedNode))
-        edited = [pair for run in runs for pair in _edited(run)]
-        if edited:
-            old_messages, new_messages = zip(*edited, strict=True)
+        pairs = [pair for run in runs for pair in _messages_with_cut_results(run)]
+        if pairs:
+            old_messages, new_messages = zip(*pairs, strict=True)
             savings = sum(map(count_of, old_messages)) - sum(map(count_of, new_messages))
             count = sum(map(_cut_results, old_messages, new_messages))
             results = "a result is" if count == 1 else f"{count} results are"
@@ -140,29 +141,34 @@ def _cut_results(old: Message, new: Message) -> int:
     return sum(map(is_not, old.content, new.content))
 
 
-def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
-    """Yield each message of a run that has a cut result: the message before and after the cut."""
+def _messages_with_cut_results(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
+    """Yield each message of a run that has a cut result: the message before and after the cut.
+
+    A message whose results are cut, and then cleared, is not yielded: it is reported as cleared.
+    """
     cache, first, items = read_cache_of(run), first_of(run), run.items
     if isinstance(cache, EditedHistory) and cache.made_of is not None:
-        # A result that is cleared is not reported as cut.
-        before = cache.messages[first : first + len(items)]
-        items = [new if new is old else None for old, new in zip(before, items, strict=True)]
+        # Results are cut first, then cleared. ``cache`` has the messages before the clearing, and
+        # ``cache.made_of`` those before and after the cuts. A message with cleared results becomes
+        # ``None`` here, so that it is not compared with ``cache.made_of``.
+        uncleared_messages = cache.messages[first : first + len(items)]
+        pairs = zip(uncleared_messages, items, strict=True)
+        items = [new if new is old else None for old, new in pairs]
+        # ``first`` becomes the index in ``cache.made_of``, whose first message may be another.
         first += cache.start - cache.made_of.start
         cache = cache.made_of
     if isinstance(cache, EditedHistory):
-        before = cache.messages[first : first + len(items)]
-        pairs = zip(before, items, cache.items[first : first + len(items)], strict=True)
-        yield from (
-            (original, edited)
-            for original, current, edited in pairs
-            if edited is current and edited is not original
-        )
+        originals = cache.messages[first : first + len(items)]
+        cut_messages = cache.items[first : first + len(items)]
+        for original, current, edited in zip(originals, items, cut_messages, strict=True):
+            if edited is current and edited is not original:
+                yield original, edited
 
 
 # A provider's compaction: a block that replaces all messages before it in a history.
 #
-# For the provider that wrote the block, a history is sent from its newest compaction on. For
-# another provider all messages are sent, and the block is a loss.
+# For the provider that wrote the block, a history is sent from its newest compaction on, after the
+# system text at its beginning. For another provider all messages are sent, and the block is a loss.
 
 
 @attrs.frozen
@@ -179,9 +185,10 @@ class _Compaction:
 def without_compacted(
     root: RootNode, provider: str | None
 ) -> tuple[RootNode, Sequence[tuple[ConversationNode, ConversationNode]]]:
-    """Return a tree whose histories begin with the newest compaction by a provider.
+    """Return a tree without the messages that compactions by a provider replace.
 
-    The second result has each changed history, before and after.
+    A history with a compaction has its leading system text, and its messages from the newest
+    compaction on. The second result has each changed history, before and after.
     """
     wire = wire_of(provider)
     edits: list[tuple[ConversationNode, ConversationNode]] = []
@@ -197,7 +204,7 @@ def without_compacted(
     return rewrite(root, change, within=OPAQUE), edits
 
 
-def compactions_in(
+def compaction_reports(
     edits: Sequence[tuple[ConversationNode, ConversationNode]], measuring: Callable[[], Measure]
 ) -> Iterator[Dropped]:
     """Yield a report of the messages that are left out of each changed history."""
@@ -219,7 +226,7 @@ def _messages_of(history: ConversationNode) -> Iterator[Message]:
             yield from run.items
 
 
-def with_compaction(
+def pinned_with_compaction(
     node: ConversationNode, structure: Exchanges, pinned: Ranges, provider: str | None
 ) -> Ranges:
     """Return the messages in ``pinned``, and the round of the newest compaction by a provider."""
@@ -232,7 +239,10 @@ def with_compaction(
 
 
 def _from_compaction(node: ConversationNode, wire: Wire) -> ConversationNode:
-    """Return a history from its newest compaction on, after the system text at its beginning."""
+    """Return a history from its newest compaction on, after the system text at its beginning.
+
+    Returns the same history if there is nothing to leave out.
+    """
     newest = _newest_in(node, wire)
     if newest is None:
         return node
@@ -241,13 +251,20 @@ def _from_compaction(node: ConversationNode, wire: Wire) -> ConversationNode:
     leading = next((n for n, role in enumerate(roles) if role != "system"), len(roles))
     first, run = node.content[0], node.content[run_index]
     assert isinstance(run, RecordedNode)
+    # The message of the compaction is another object if blocks before the compaction were left out.
     if rest.items[0] is run.items[index]:
-        # The provider returned the questions with the compaction, or only system text is before it.
-        returned = wire.keeps_questions and {"assistant", "tool"}.isdisjoint(roles)
-        if returned or leading == len(roles):
+        # A provider can return a compacted conversation: the user's questions, then the compaction.
+        is_returned = wire.keeps_questions and {"assistant", "tool"}.isdisjoint(roles)
+        has_only_system_text = leading == len(roles)
+        if is_returned or has_only_system_text:
             return node
+    # All leading system text is in the first run. A new run begins after an event or an ephemeral
+    # message, and there the pass ``read`` has turned system messages into developer messages: they
+    # are instructions inside the conversation, which the compaction replaces.
     head = (cut(first, 0, leading),) if leading and isinstance(first, RecordedNode) else ()
     newest_run = cut(run, index)
+    # ``cut`` returned a new node that nobody else has yet, so it may be changed although nodes are
+    # frozen. The first message of ``rest`` has no blocks before the compaction.
     object.__setattr__(newest_run, "items", rest.items[: len(newest_run.items)])
     object.__setattr__(newest_run, "read_cache", rest)
     return with_content(node, (*head, newest_run, *node.content[run_index + 1 :]))
@@ -326,7 +343,11 @@ def _from_block(message: Message, wire: Wire) -> Message | None:
 # Limits: texts that are always cut to a size, after a sentence or a word if possible.
 
 LimitCuts: TypeAlias = Sequence[tuple[Node | None, Dropped]]
-"""For each text that was cut, the rest of its node and the report of the cut."""
+"""The reports of limited texts that were cut, and of histories whose results were cleared.
+
+With the report of a text is the node that is sent instead. It is ``None`` if nothing of the text is
+sent, and with the report of a history. A report with ``None`` stays in any budget.
+"""
 
 CHARACTERS_PER_TOKEN = 4
 """The first guess of the number of characters in a token."""
@@ -336,7 +357,7 @@ def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode,
     """Return the tree with the raw text of each ``Limit`` cut to its size, and the cuts.
 
     The results of histories are cut and cleared, too. The cuts include the cleared results, but not
-    the cut results, which ``edits_in`` reports.
+    the cut results, which ``cut_result_reports`` reports.
     """
     nodes = opaque_nodes(root)
     cuts: list[tuple[Node | None, Dropped]] = []
@@ -344,20 +365,24 @@ def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode,
         root, cuts = cleared_histories(capped_histories(root, measuring()), measuring())
     if not any(isinstance(node, LimitNode) for node in nodes):
         return root, tuple(cuts)
-    turn_ids: set[int] = set()
+    # The ids of the children of the timeline: turns, histories, and text outside of turns. A child
+    # of a fragment counts as a child of the timeline.
+    child_ids: set[int] = set()
     node_stack: list[Child] = [*root.content]
     while node_stack:
         node = node_stack.pop()
         if isinstance(node, FragmentNode) and not isinstance(node, LimitNode):
             node_stack += node.content
         else:
-            turn_ids.add(id(node))
+            child_ids.add(id(node))
 
-    def limit_turn(node: Node) -> Node | None:
-        return _limited_turn(node, measuring(), cuts) if id(node) in turn_ids else node
+    def limit_child(node: Node) -> Node | None:
+        return _limited_child(node, measuring(), cuts) if id(node) in child_ids else node
 
-    # The same section may be a turn and a part of another turn: so turns are not walked into.
-    return rewrite(root, limit_turn, within=OPAQUE, unchanged=turn_ids), tuple(cuts)
+    # The same section may be outside of turns and also a part of a turn. Only the first is a child
+    # of the timeline. So ``rewrite`` does not visit the content of the children: ``_limited_child``
+    # does.
+    return rewrite(root, limit_child, within=OPAQUE, unchanged=child_ids), tuple(cuts)
 
 
 def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
@@ -370,10 +395,13 @@ def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
     )
 
 
-def _limited_turn(
+def _limited_child(
     turn: Node, measure: Measure, cuts: list[tuple[Node | None, Dropped]]
 ) -> Node | None:
-    """Return a turn, or text outside of turns, with its limits applied; ``None`` for nothing."""
+    """Return a turn, or text outside of turns, with its limits applied; ``None`` for nothing.
+
+    Appends to ``cuts`` what was cut.
+    """
 
     def change(node: Node) -> Node | None:
         if not isinstance(node, LimitNode):
@@ -381,12 +409,14 @@ def _limited_turn(
         unit_measure, reason = measure, f"its limit is {in_tokens(node.most)}"
         if node.unit != "tokens":
             unit_measure, reason = measure.in_characters, f"its limit is {node.most:,} characters"
-        cutter, counter = _LimitCutter(node, turn, unit_measure), _LimitCutter(node, turn, measure)
+        # The report counts tokens, also for a limit in characters: ``token_counter`` cuts nothing.
+        cutter = _LimitCutter(node, turn, unit_measure)
+        token_counter = _LimitCutter(node, turn, measure)
         if cutter.size(node) <= node.most:
             return _fragment_of(node)
-        shortened, fragment, savings = cutter.cut(), None, counter.size(node)
+        shortened, fragment, savings = cutter.cut(), None, token_counter.size(node)
         if shortened is not None:
-            fragment, savings = _fragment_of(shortened), savings - counter.size(shortened)
+            fragment, savings = _fragment_of(shortened), savings - token_counter.size(shortened)
         dropped = Dropped("text", "", savings, None, reason, node.source, gone=(node,))
         cuts.append((fragment, dropped))
         return fragment
@@ -398,15 +428,20 @@ def _limited_turn(
 
 
 def _fragment_of(limit: Node) -> Node:
-    """Return a fragment with the content of a limit; a limit in a limit gives only one fragment."""
+    """Return a fragment with the content of a limit.
+
+    If this content is a single fragment, as for a limit in a limit, this fragment is returned.
+    """
     first = limit.content[0] if len(limit.content) == 1 else None
+    # Classes that derive from ``FragmentNode``, such as ``GroupNode``, have more meaning than their
+    # content. So only a plain fragment is returned.
     if isinstance(first, FragmentNode) and first._node is FragmentNode:
         return first
     return with_content(make(FragmentNode, mask=OPAQUE, at=limit._at), limit.content)
 
 
 class _LimitCutter:
-    """Cuts the text of a limit, measured inside the turn that the limit is in."""
+    """Measures and cuts the text of a limit, inside the turn that the limit is in."""
 
     def __init__(self, limit: LimitNode, turn: Node, measure: Measure) -> None:
         self.limit = limit
@@ -419,10 +454,14 @@ class _LimitCutter:
     def size(self, node: Node) -> int:
         """Return the tokens or characters of a node in place of the limit."""
         turn = with_content(self.turn, (node,))
-        return self.measure.turn(turn, {id(node)})[1].get(id(node), 0)
+        _, size_by_id = self.measure.turn(turn, {id(node)})
+        return size_by_id.get(id(node), 0)
 
     def cut(self) -> Node | None:
-        """Return the limit with as much of its text as fits, ``None`` for nothing."""
+        """Return the limit with as much of its text as fits, ``None`` for nothing.
+
+        The text must be longer than the limit.
+        """
         leaves, maximum, keep = self.leaves, self.limit.most, self.limit.keep
         head = tail = 0
         if keep != "tail":
@@ -443,7 +482,9 @@ class _LimitCutter:
     def _longest(self, ends: Callable[[int], tuple[int, int]], length: int, maximum: int) -> int:
         """Return how many of ``length`` characters fit, found by doubling and bisection.
 
-        ``ends`` returns the sizes of head and tail for a number of characters.
+        ``ends`` returns the sizes of head and tail for a number of characters. All ``length``
+        characters never fit, because only a text that is too long is cut. So the result is less
+        than ``length``, unless ``length`` is 0.
         """
         fitting, size = 0, min(length, maximum * CHARACTERS_PER_TOKEN)
         while size < length and self._fits(*ends(size), maximum):

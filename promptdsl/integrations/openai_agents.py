@@ -1,7 +1,7 @@
 """OpenAI Agents SDK: convert its items both ways, and keep its sessions in transcripts.
 
-The SDK need not be installed. Its items are those of OpenAI Responses. Instructions and tools
-belong to the agent, not to its input.
+The SDK need not be installed. Its items are those of OpenAI Responses. Tools belong to the agent,
+not to its input. The agent may have instructions, too, but a system message stays in the input.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,11 +40,15 @@ def to_openai_agents(
     is_for_responses = rendered.facts.provider == RESPONSES
     target = rendered if is_for_responses else rendered.for_target(RESPONSES)
     payload = target._payload()
+    # The losses begin with those of the payload, because its items are the input.
     conversion = Conversion.of("the Agents SDK", target, all_losses=True)
+    # The SDK takes the tool choice and the output schema elsewhere: each becomes a hint.
     conversion.lose_settings(rendered)
     if rendered.tools:
         conversion.hint("unsent_setting", "tools", "an agent takes functions: Agent(tools=...)")
     items = cast("list[ResponseInputItemParam]", payload["input"])
+    # ``checked`` warns of the losses of the conversion. The losses of the payload are reported with
+    # them, but it does not warn of these.
     losses = conversion.checked(strict=strict)
     # Do not warn of tools and of the output schema: the agent has them. These losses have no
     # location in the messages.
@@ -65,8 +69,8 @@ def from_openai_agents(
     ``instructions`` are those of the agent; they become a system message. Raises
     :class:`DataError` for anything but input items.
     """
-    text = [{"role": "user", "content": items}]
-    input_items = text if isinstance(items, str) else message_list(items, "input items")
+    text_items = [{"role": "user", "content": items}]
+    input_items = text_items if isinstance(items, str) else message_list(items, "input items")
     system = {} if instructions is None else {"instructions": instructions}
     return Converted(read_payload({**system, "input": input_items}, RESPONSES).messages)
 
@@ -93,9 +97,12 @@ class TranscriptSession:
 
     Make it with :func:`transcript_session`. Each item is a note of the transcript.
     ``History(transcript)`` does not contain notes, but ``History(session.messages)`` contains the
-    items. Errors of the transcript reach the caller. After a :class:`ConflictError`, the transcript
-    has what other programs wrote. If ``Transcript.aopen()`` opened the transcript, each call is one
-    append to its store.
+    items. Errors of the transcript reach the caller.
+
+    If ``Transcript.aopen()`` opened the transcript, each call that changes items is one append to
+    its store. The call raises :class:`ConflictError` if another writer was faster. Its change is
+    then dropped, and the transcript has what the other writer wrote. If ``Transcript.open()``
+    opened the transcript, call ``transcript.refresh()`` after this error.
     """
 
     def __init__(self, transcript: Transcript, session_id: str) -> None:
@@ -139,12 +146,17 @@ class TranscriptSession:
 
     async def clear_session(self) -> None:
         """Remove all items; all other notes and messages stay in the transcript."""
+        # ``turns`` of a transcript is a tuple, so the turns may be removed while it is read.
         for turn in self._backwards():
             self.transcript.remove(turn)
         await self._commit()
 
     async def _commit(self) -> None:
-        """Write the changes. After a conflict, the transcript has the content of the store."""
+        """Write the changes, if ``Transcript.aopen()`` opened the transcript.
+
+        After a :class:`ConflictError`, the changes are dropped, and the transcript has the content
+        of the store.
+        """
         try:
             await self.transcript.acommit()
         except ConflictError:

@@ -37,7 +37,11 @@ def can_fork() -> bool:
 
 
 class Keeper(ABC):
-    """Has one child at a time. ``command`` starts the other processes."""
+    """Starts and ends the processes of a preview. It has one child at a time.
+
+    ``command`` is the command line of these processes. The keeper adds what the process is:
+    ``nursery``, or ``cold`` for a child.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
@@ -70,19 +74,19 @@ class Keeper(ABC):
             _kill_living(self._process)
             await self._process.wait()
 
-    async def _start_process(self, mode: str, output: int | None) -> asyncio.subprocess.Process:
-        """Start a process, and connect it with pipes.
+    async def _start_process(self, mode: str, stderr: int | None) -> asyncio.subprocess.Process:
+        """Start a process, and connect its standard input and output with pipes.
 
-        ``mode`` is what the process is: ``nursery``, or ``cold`` for a child. ``output`` is where
-        its standard error goes.
+        ``mode`` is what the process is: ``nursery``, or ``cold`` for a child. ``stderr`` is where
+        its standard error goes, ``None`` for the standard error of the server.
         """
         process = await asyncio.create_subprocess_exec(
             *self._command,
             mode,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=output,
-            start_new_session=True,  # Ctrl-C ends only the server, which ends the others
+            stderr=stderr,
+            start_new_session=True,  # Ctrl-C ends only the server, which ends this process
             limit=CHUNK,
         )
         self._process = process
@@ -93,11 +97,11 @@ class NurseryKeeper(Keeper):
     """Forks children from a nursery; a nursery that died is started again."""
 
     _pid = 0
-    """The id of the process of the child; 0 if there is no child."""
+    """The id of the process of the child; 0 before it was forked, and after it was ended."""
     _is_dead = False
     """Whether the nursery died before it forked the child."""
 
-    async def open(self) -> None:
+    async def start_nursery(self) -> None:
         """Start the nursery, so that it is ready before the first job."""
         await self._start_process("nursery", None)
 
@@ -107,7 +111,7 @@ class NurseryKeeper(Keeper):
         So the time that the nursery needs to load does not count as time of the code.
         """
         if self._process is None or self._process.returncode is not None:
-            await self.open()
+            await self.start_nursery()
         self._pid = 0
         self.send(START, job)
         kind, _ = await self._next_frame()
@@ -148,8 +152,10 @@ class NurseryKeeper(Keeper):
         await super().close()
 
     def _kill_child(self) -> None:
+        """Kill the child and what it started. A second call kills nothing."""
         if self._pid:
             _kill_group(self._pid)
+            self._pid = 0  # another process may get this id
 
 
 class ColdKeeper(Keeper):
@@ -190,7 +196,10 @@ class ColdKeeper(Keeper):
             asyncio.create_task(self._copy_output(process.stderr)),
         ]
         code = await process.wait()
-        _kill_group(process.pid)  # processes that it started may keep its pipes open
+        # Processes that the child started may keep its pipes open. As long as one of them is in the
+        # group of the child, the system gives the id of the group to no other process. If none is,
+        # the id has been free only since the child ended, a moment ago.
+        _kill_group(process.pid)
         await asyncio.wait(copies, timeout=1)
         for task in copies:
             task.cancel()
@@ -200,9 +209,9 @@ class ColdKeeper(Keeper):
         while (received := await next_frame(reader)) is not None:
             kind, _ = received
             if kind not in OF_CHILDREN:  # code of the user wrote to the pipe
-                return self.kill()
+                self.kill()
+                return
             self._frames.put_nowait(received)
-        return None
 
     async def _copy_output(self, reader: asyncio.StreamReader) -> None:
         output = PrintedText()
@@ -212,16 +221,22 @@ class ColdKeeper(Keeper):
 
 
 def _kill_living(process: asyncio.subprocess.Process) -> None:
-    """Kill a process and what it started, unless it has ended: another may have its id by now."""
+    """Kill a process and what it started, unless the process has ended.
+
+    The process may have ended long ago, so another process may have its id.
+    """
     if process.returncode is None:
         _kill_group(process.pid)
 
 
 def _kill_group(pid: int) -> None:
-    """Kill a process and what it started, if it is alive."""
+    """Kill a process and what it started, if any of them is alive. Windows ends only the process.
+
+    ``pid`` is the id of the process and of its group: the process is the first of its group.
+    """
     if not hasattr(os, "killpg"):
         with suppress(OSError):
-            os.kill(pid, signal.SIGTERM)  # Windows ends the process
+            os.kill(pid, signal.SIGTERM)
         return
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

@@ -79,7 +79,7 @@ async def _serve(
     keeper: Keeper = ColdKeeper(command)
     if not job.is_cold:
         keeper = nursery = NurseryKeeper(command)
-        await nursery.open()
+        await nursery.start_nursery()
     session = Session(job, keeper)
     app = Guard(_app(session, title), port=listening.getsockname()[1], token=token)
     config = uvicorn.Config(

@@ -138,10 +138,10 @@ def fit_tree(
     nodes = opaque_nodes(tree)
     replaced: Callable[[], Iterable[Dropped]] = tuple
     if any(map(is_compacted, nodes)):
-        from promptdsl.budget.recorded import compactions_in, without_compacted
+        from promptdsl.budget.recorded import compaction_reports, without_compacted
 
         tree, edits = without_compacted(tree, facts.provider)
-        replaced = partial(compactions_in, edits, measuring)
+        replaced = partial(compaction_reports, edits, measuring)
     try:
         dropped, outgoing = fit(
             tree, budget, facts, measuring=measuring, prepare=prepare, tokens=count
@@ -150,9 +150,9 @@ def fit_tree(
         raise error.located(budget.at or author()) from None
     edited: tuple[Dropped, ...] = ()
     if any(isinstance(node, ConversationNode) and node.max_result_tokens for node in nodes):
-        from promptdsl.budget.recorded import edits_in
+        from promptdsl.budget.recorded import cut_result_reports
 
-        edited = tuple(edits_in(outgoing.stages[0][1], measuring()))
+        edited = tuple(cut_result_reports(outgoing.stages[0][1], measuring()))
     if edited or replaced is not tuple:
         return partial(_after, replaced, edited, dropped), outgoing
     return dropped, outgoing

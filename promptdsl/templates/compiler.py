@@ -47,9 +47,9 @@ def is_mapping(value: object) -> TypeGuard[dict[object, object]]:
 def text(value: object, name: str | None = None) -> str:
     """Return the text of a value that a template outputs or changes.
 
-    The text of an inline ``if`` without an ``else`` is empty. ``name`` is the name of the variable.
-    Raises :class:`TemplateError`, with this name, for ``None``, booleans, lists, mappings and
-    objects.
+    The text of an inline ``if`` without an ``else`` is empty. So is the text of ``None`` in a run
+    with ``none_is_empty``. ``name`` is the name of the variable. Raises :class:`TemplateError`,
+    with this name, for ``None`` in other runs, booleans, lists, mappings and objects.
     """
     if isinstance(value, str):
         return str.__str__(value)
@@ -101,7 +101,10 @@ def replaced(value: object, old: object, new: object, count: int | None = None) 
 
 
 def percent(template: str, values: object) -> str:
-    """Return ``template % values``; raises :class:`TemplateError` for a value without a text."""
+    """Return ``template % values``; raises :class:`TemplateError` for a value without a text.
+
+    The length of the result is not checked here: the caller does this.
+    """
     if is_mapping(values):
         return template % _Printable(values)
     if isinstance(values, tuple):
@@ -136,8 +139,15 @@ def check_operands(operator: str, first: object, second: object) -> None:
 
 # The filters and tests of templates: those of Jinja, with limits on the size of their results.
 #
-# Some filters of Jinja are left out: those that mark text as safe, choose at random, or print
-# objects. Filters that escape are left out, too, because every value is encoded.
+# Some filters of Jinja are left out, for these reasons:
+#
+# - ``safe`` marks text as safe, and ``random`` chooses at random
+# - ``attr`` and ``pprint`` show objects of Python
+# - ``escape``, ``urlencode``, ``urlize``, ``xmlattr`` and ``striptags`` are for HTML and addresses,
+#   but here every value is encoded
+# - ``center`` and ``wordwrap`` add characters, as many as the template says
+#
+# ``filesizeformat`` is not supported either.
 
 Filter: TypeAlias = Callable[..., object]
 
@@ -208,6 +218,7 @@ FILTERS: Mapping[str, Filter] = {
     "tojson": _bounded_filter(_json),
 }
 
+# The tests that are left out are about objects of Python, or about the environment of Jinja.
 TESTS: Mapping[str, Callable[..., bool]] = {
     name: test
     for name, test in _JINJA_TESTS.items()
@@ -238,7 +249,11 @@ class Inserted(NamedTuple):
 
 
 Piece: TypeAlias = str | Inserted
-"""A piece of the output. A ``str`` is author text: of the template, or marked by ``trusted()``."""
+"""A piece of the collected output.
+
+A ``str`` is author text: of the template, or marked by ``trusted()``. In an :data:`Output`, a plain
+``str`` is a value.
+"""
 
 
 class Rope(str):
@@ -261,7 +276,11 @@ class Rope(str):
 
 
 Output: TypeAlias = tuple[str] | Inserted | str
-"""An output of compiled code: author text in a tuple, a value, a rope, or a string (a value)."""
+"""An output of compiled code: author text in a tuple, a value, a rope, or a plain string.
+
+The code yields author text only in a tuple or a rope. So a plain string is a value, which is
+encoded. Only :func:`collect` reads outputs, and makes pieces of them.
+"""
 
 
 def collect(outputs: Iterable[Output]) -> Rope:
@@ -284,16 +303,18 @@ def collect(outputs: Iterable[Output]) -> Rope:
             pieces += output
             length += len(output[0])
         if length > MAX_TEXT or len(pieces) > MAX_PIECES:
+            # ``check_length`` has the same limits, so it raises the error.
             try:
                 check_length(length, len(pieces))
             except TemplateError as error:
-                # Thrown into the generator, the error gets the line of the template.
+                # The code of the template is a generator. An error that it raises has a line of the
+                # template, so the error is thrown into the generator, which raises it again.
                 if isinstance(outputs, Generator):
                     outputs.throw(error)
                 raise
     RUN.get().write(length, len(pieces))
     # Empty pieces are left out. Volatile ones stay, because they may have a text in the next run.
-    joined: list[Piece] = []
+    joined_pieces: list[Piece] = []
     not_empty = [
         piece
         for piece in pieces
@@ -301,10 +322,10 @@ def collect(outputs: Iterable[Output]) -> Rope:
     ]
     for kind, group in groupby(not_empty, key=type):
         if kind is Inserted:
-            joined += group
+            joined_pieces += group
         else:
-            joined.append("".join(cast("Iterable[str]", group)))
-    return Rope(joined)
+            joined_pieces.append("".join(cast("Iterable[str]", group)))
+    return Rope(joined_pieces)
 
 
 # The checks of the syntax tree, and the compiler, which separates text and values.
@@ -327,8 +348,11 @@ def syntax_fix(problem: str) -> str:
     return SYNTAX_FIX
 
 
-class UnknownFilter(TemplateAssertionError):
-    """A template uses a filter, a test or a name that does not exist; ``fix`` is the advice."""
+class RefusedTemplate(TemplateAssertionError):
+    """The checks refuse a template: for example, it uses a filter that does not exist.
+
+    See :func:`checked_tree` and :func:`check_names`. ``fix`` is the advice.
+    """
 
     fix = ""
 
@@ -357,6 +381,10 @@ def checked_tree(
         problem = fix = ""
         match node:
             case nodes.For():
+                # Jinja writes the name of an attribute of the environment into the code unchanged,
+                # so a call in the name becomes a call in the code: ``environment.step()``. It
+                # returns true. In a condition it comes first, so that each turn counts, also one
+                # that the condition leaves out.
                 step = nodes.EnvironmentAttribute("step()", lineno=node.lineno)
                 if node.test is None:
                     node.body.insert(0, nodes.ExprStmt(step, lineno=node.lineno))
@@ -375,7 +403,7 @@ def checked_tree(
             case _:
                 pass
         if problem:
-            error = UnknownFilter(problem, node.lineno, name)
+            error = RefusedTemplate(problem, node.lineno, name)
             error.fix = fix or SYNTAX_FIX
             raise error
     return tree
@@ -412,6 +440,7 @@ def _section_at(target: nodes.Expr) -> nodes.Expr:
     """
     match target:
         case nodes.Const(value=str(name)) if ":" in name:
+            # The code becomes ``environment.section('...')``; see the step in ``checked_tree``.
             return nodes.EnvironmentAttribute(f"section({name!r})", lineno=target.lineno)
         case _:
             return target
@@ -422,8 +451,9 @@ def check_names(tree: nodes.Template, inputs: Collection[str], name: str | None)
     unknown = find_undeclared_variables(tree) - {*inputs}
     for node in tree.find_all(nodes.Name):
         if node.name in unknown:
-            error = UnknownFilter(f"{node.name!r} is not an input", node.lineno, name)
+            error = RefusedTemplate(f"{node.name!r} is not an input", node.lineno, name)
             close = nearest(node.name, inputs) if inputs else "this template has no inputs"
+            # If ``close`` is a question, no semicolon follows its question mark.
             error.fix = f"{close}; or declare it in the front matter".replace("?;", "?")
             raise error
 
@@ -440,7 +470,11 @@ def names_in(tree: nodes.Template) -> frozenset[str] | None:
 
 
 class PieceCode(CodeGenerator):
-    """The compiler: its code yields author text in a tuple, and passes other output to ``put``."""
+    """The compiler: its code yields each :data:`Output` of a template.
+
+    The text of the template is in a tuple. The code passes any other output to ``put`` of the
+    environment, which returns an output: a value, unless it is unchanged author text.
+    """
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
         """Write the code of the operator ``~``, which joins texts; its result has a limit."""

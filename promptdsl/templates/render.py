@@ -24,8 +24,8 @@ from promptdsl.foundation.source import LibrarySection
 from promptdsl.templates.compiler import (
     Piece,
     PieceCode,
+    RefusedTemplate,
     Rope,
-    UnknownFilter,
     check_names,
     checked_tree,
     is_mapping,
@@ -148,7 +148,7 @@ def template_error(
     match error:
         case PromptError():
             problem, fix = error.what, error.fix
-        case UnknownFilter():
+        case RefusedTemplate():
             problem, fix = str(error.message), error.fix
         case TemplateSyntaxError():
             problem, fix = str(error.message), syntax_fix(str(error.message))

@@ -193,6 +193,25 @@ def test_written_turns_and_events() -> None:
     assert [1, 1, 1, 0] == [str(payload).count(word) for word in ("s1", "q2", "opened", "late")]
 
 
+@pytest.mark.parametrize("role", ["event", "ephemeral"])
+def test_system_text_before_it(role: str) -> None:
+    """System text that leads stays; after an event it is an instruction, and is replaced."""
+    recorded = read_payload(messages_of("q1 a1 s1 q2"), "anthropic").messages
+    leading: list[Any] = [Message("system", "Be kind."), Message("system", "Be brief.")]
+    between: list[Any] = [{"role": role, "content": "late"}, Message("system", "Be quick.")]
+    for messages, expected in (
+        ([*leading, *recorded], "Be kind.\n\nBe brief."),
+        ([*leading, *between, *recorded], "Be kind.\n\nBe brief."),
+        ([*between, *recorded], None),
+    ):
+        rendered = render(Timeline(History(messages)), model=CLAUDE)
+        payload: Any = rendered.to_anthropic()
+        system = payload.get("system", [{"text": None}])
+        assert [expected] == [block["text"] for block in system]
+        assert "s1 q2" == script_of(payload["messages"])
+        assert "quick" not in str(payload)
+
+
 def test_reasoning_after_it() -> None:
     """Reasoning that was written after it is sent: what it is bound to still stands before it."""
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}

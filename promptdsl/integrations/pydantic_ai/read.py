@@ -57,7 +57,8 @@ def read(conversation: object, provider: ProviderName | None) -> Converted[tuple
     ]
     instructions = [request.instructions for request in requests if request.instructions]
     try:
-        for conversion.index, model_message in enumerate(history):
+        for index, model_message in enumerate(history):
+            conversion.index = index  # hints and errors name this message
             match model_message:
                 case ai.ModelRequest():
                     _read_request(conversion, model_message, messages)
@@ -70,6 +71,9 @@ def read(conversation: object, provider: ProviderName | None) -> Converted[tuple
     except DataError as error:
         raise conversion.located(error) from None
     if instructions:
+        # Pydantic AI sends only the latest instructions. OpenAI Responses has a field for them, so
+        # they come before all messages. In requests of other formats they come after the leading
+        # system prompts.
         leading = sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
         is_first = ModelFacts(provider).wire.provider_format == RESPONSES
         index = 0 if is_first else leading
@@ -80,9 +84,10 @@ def read(conversation: object, provider: ProviderName | None) -> Converted[tuple
 def _read_request(
     conversion: Conversion, request: ai.ModelRequest, messages: list[Message]
 ) -> None:
-    """Append the messages of a request: one for each user prompt.
+    """Append the messages of a request to ``messages``: one for each user prompt.
 
-    Consecutive instructions become one message, and so do consecutive results.
+    Consecutive system prompts become one message, and so do consecutive results. A system prompt
+    that was a developer message is not joined with other system prompts.
     """
     current = map(_current_part, request.parts)
     for _, run in groupby(enumerate(current), key=_message_key):
@@ -98,7 +103,11 @@ def _read_request(
 
 
 def _current_part(part: ai.ModelRequestPart) -> ai.ModelRequestPart:
-    """Return a part; for a ``RetryPromptPart``, the part that Pydantic AI sends instead."""
+    """Return a part; for a ``RetryPromptPart``, the part that Pydantic AI sends instead.
+
+    Pydantic AI has no public function for this. But it replaces the part when it loads a stored
+    history, so the part is stored and loaded here.
+    """
     if part.part_kind != "retry-prompt":
         return part
     stored = ai.ModelMessagesTypeAdapter.dump_python([ai.ModelRequest([part])])
@@ -111,7 +120,7 @@ def _message_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
     """Return a key that is equal for consecutive parts of one message."""
     index, part = numbered
     if isinstance(part, ai.SystemPromptPart):
-        return "instructions", part.metadata == DEVELOPER
+        return "system prompts", part.metadata == DEVELOPER
     return "results" if isinstance(part, ai.ToolReturnPart) else index
 
 
@@ -137,15 +146,19 @@ def _request_blocks(conversion: Conversion, part: ai.ModelRequestPart) -> Sequen
 
 
 def _result_blocks(conversion: Conversion, part: ai.ToolReturnPart) -> Iterator[Block]:
-    """Yield the blocks of a result. A value that is not a text becomes JSON, marked by ``JSON``.
+    """Yield the blocks of a result: one for each file, and one for each value that is not empty.
+
+    A value that is not a text becomes JSON, marked by ``JSON``. An empty text yields no block.
 
     A list without files is one value: so Pydantic AI sends it to OpenAI and Gemini. An empty list
     is one value, too, although Pydantic AI sends an empty text for it.
     """
+    # The texts that Pydantic AI sends, and the same values before they became texts.
     texts: Sequence[str | Media] = part.content_items(mode="str", wrap_if_error=False)
     values: Sequence[object] = part.content_items(mode="jsonable", wrap_if_error=False)
-    if part.content_items(mode="raw") is part.content and not part.files:
-        texts, values = [part.model_response_str(wrap_if_error=False) or "[]"], [values]
+    if isinstance(part.content, list) and not part.files:
+        texts = [part.model_response_str(wrap_if_error=False) or "[]"]
+        values = [values]
     for text, value in zip(texts, values, strict=True):
         if not isinstance(text, str):
             yield read_media(conversion, text)
@@ -170,7 +183,8 @@ def _prompt_blocks(conversion: Conversion, part: ai.UserPromptPart) -> Sequence[
             continue
         last = blocks[-1] if blocks else None
         if not isinstance(last, CacheableBlock):
-            conversion.hint("cache_mark", "a cache point", "there is nothing before it")
+            reason = "there is no block before it that can have a cache mark"
+            conversion.hint("cache_mark", "a cache point", reason)
             continue
         # Of several cache points after one block, that with the longest lifetime is kept.
         if last.cache is not None:
@@ -192,7 +206,7 @@ def _read_response(conversion: Conversion, response: ai.ModelResponse) -> Messag
         signature_from_last, signature_for_next = signature_for_next, None
         match part:
             case ai.ThinkingPart():
-                _lose_details(conversion, part, "raw_content", SIGNATURE)
+                _hint_details(conversion, part, "raw_content", SIGNATURE)
                 block = _reasoning_block(part)
                 reasoning_id = block.extra.get("id")
                 if _signs_next(part, next_part):
@@ -202,7 +216,7 @@ def _read_response(conversion: Conversion, response: ai.ModelResponse) -> Messag
             case ai.TextPart() | ai.ToolCallPart() | ai.FilePart():
                 extra = _item_of(part, reasoning_id)
                 handled_keys = ITEM_DETAILS if extra else ()
-                _lose_details(conversion, part, SIGNATURE, *handled_keys)
+                _hint_details(conversion, part, SIGNATURE, *handled_keys)
                 signature = signature_from_last
                 if signature is None:
                     signature = _signature_in(part)
@@ -232,8 +246,9 @@ _ReplyPart: TypeAlias = ai.TextPart | ai.ToolCallPart | ai.FilePart
 def _item_of(part: _ReplyPart, reasoning_id: JsonValue) -> dict[str, JsonValue]:
     """Return ``ITEM`` with the item of OpenAI Responses for a text or a call; else an empty dict.
 
-    The id of the item is sent only together with the reasoning before it. ``reasoning_id`` is the
-    id of this reasoning.
+    ``reasoning_id`` is the id of the reasoning before the item, ``None`` without reasoning. OpenAI
+    refuses the id of the item without this reasoning. So ``to_pydantic_ai`` writes the id of the
+    item only if it also writes the reasoning.
     """
     if ORIGINS.get(part.provider_name or "") != RESPONSES or isinstance(part, ai.FilePart):
         return {}
@@ -296,7 +311,7 @@ def _signs_next(part: ai.ThinkingPart, next_part: ai.ModelResponsePart | None) -
     return _signature_in(part) is None and _signature_in(next_part) is None
 
 
-def _lose_details(
+def _hint_details(
     conversion: Conversion, part: ai.ThinkingPart | _ReplyPart, *handled_keys: str
 ) -> None:
     """Record a hint if a part has details of the provider other than ``handled_keys``."""
