@@ -188,7 +188,7 @@ OF_CONSTANT = _mistake('"<": "&lt;"', '"<": "&LT;"', "escaping")
     ("mutant", "after"),
     [
         (NESTED, ["_markdown", "| a |\n| ---- |\n| &lt; |"]),
-        (OF_CONSTANT, ["_NAMED", "| a |\n| --- |\n| &LT; |"]),
+        (OF_CONSTANT, ["_NAMED_REFERENCES", "| a |\n| --- |\n| &LT; |"]),
     ],
     ids=["nested", "constant"],
 )
