@@ -210,9 +210,12 @@ def read_answer(
     fenced = [value for value in map(read_json, _fenced(text)) if not isinstance(value, Absent)]
     if fenced and (is_expected is None or any(map(is_expected, fenced))):
         return _single_value(fenced, is_expected)
-    in_prose = _values_in(text)
-    only_fenced = [value for value in fenced if value not in in_prose]
-    return _single_value([*in_prose, *only_fenced], is_expected)
+    outermost = _values_in(text)
+    # A fence may have a value that is not among these, such as a number. It counts, too. The texts
+    # are compared, because in Python ``[1]`` and ``[True]`` are equal.
+    texts = {canonical(value) for value in outermost}
+    only_fenced = [value for value in fenced if canonical(value) not in texts]
+    return _single_value([*outermost, *only_fenced], is_expected)
 
 
 def _fenced(text: str) -> list[str]:

@@ -391,7 +391,11 @@ def _marked_contents(
 ) -> list[Block]:
     """Return the blocks of a content, each with the cache mark and the media type of its part."""
     marked = [*blocks]
-    for index, (block, part) in enumerate(zip(blocks, parts, strict=False)):
+    # The reasoning of an answer has no part: read_payload() reads it from other keys, and puts it
+    # before the blocks of the parts. The blocks after those of the parts, such as calls, have none.
+    indexes = [index for index, block in enumerate(blocks) if not isinstance(block, ReasoningBlock)]
+    for index, part in zip(indexes, parts, strict=False):
+        block = blocks[index]
         cache_mark = conversion.read_cache(part.get("cache_control"))
         if "cache_control" in part and isinstance(block, CacheableBlock):
             marked[index] = attrs.evolve(block, cache=cache_mark)

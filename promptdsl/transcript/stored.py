@@ -228,9 +228,10 @@ class StoredLog(TranscriptLog):
         if not isinstance(store, BoundStore) or store.async_lock is None:
             return
         # While there is no opening line, lost changes cause no warning. If this method raises an
-        # exception, the author knows about the changes, so the line stays away.
+        # exception, the author knows about the changes, so the line is not set again.
         opening_line, store.opening_line = store.opening_line, None
         async with store.async_lock:
+            # Each round moves ``store.committed`` forward or raises an error, so the loop ends.
             while entries := self._unwritten(store):
                 has_unconfirmed = bool(store.unconfirmed)
                 if has_unconfirmed and await self._note_stored(store, entries):
@@ -242,7 +243,8 @@ class StoredLog(TranscriptLog):
                     if has_unconfirmed and await self._note_stored(store, entries):
                         continue
                     raise store.note_conflict(entries) from error
-        store.opening_line = opening_line
+        # A second ``acommit`` at the same time has no line to set, so it keeps that of the first.
+        store.opening_line = opening_line or store.opening_line
 
     async def _note_stored(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
         """Note which pending entries the store already has; return whether it has any.
