@@ -96,7 +96,8 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
 
     - of a note: always the same two;
     - of a fragment: ``OPAQUE``, and the surface bits of its new children;
-    - of any other node: its surface bits with their deep bits, and the bits of its options.
+    - of any other node: its surface bits with their deep bits, and the bits of its options. (Notes
+      and fragments have no option with a bit: no id, no audience and no cache mark.)
 
     ``OPAQUE`` is the bit of a node that the passes have to look at. For example, they put the
     children of a fragment in its position, and leave out empty turns.
