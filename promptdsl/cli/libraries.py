@@ -118,6 +118,8 @@ def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: p
     @wraps(component)
     def prompt(**arguments: object) -> Any:
         inputs = dict(arguments)
+        # ``show`` has parsed the texts of ``-p`` already, other commands have not. A value that is
+        # still a text after that does not change if it is parsed again.
         for key, argument in arguments.items():
             if key in declared and isinstance(argument, str):
                 inputs[key] = declared[key].parsed(argument)
