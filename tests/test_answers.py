@@ -56,6 +56,13 @@ def test_several_values(text: str, both: tuple[str, str]) -> None:
     assert all(value in caught.value.what for value in both)
 
 
+def test_values_that_are_equal_only_in_python() -> None:
+    """The value 1 of a fence and the value true of the prose are two values."""
+    text = "[true] or [not\n```json\n[1]\n```\n]"
+    with pytest.raises(DataError, match="several JSON values"):
+        read_response(reply(text), structured=FORM)
+
+
 @pytest.mark.parametrize("separator", ["\u2028", "\x85"])
 def test_a_line_separator_in_a_fence(separator: str) -> None:
     """A string in a fence may have a character that Python takes for the end of a line."""

@@ -45,7 +45,7 @@ def add_check(add_parser: AddParser) -> None:
     add("--explain", metavar="ID", help="explain a rule, such as PD101; all lists the rules")
     help_text = "render the prompts for this model; may be repeated"
     add("--model", dest="models", metavar="NAME", action="append", help=help_text)
-    add_arguments(add, what="argument of the function", reading="as its type; KEY:=JSON is JSON")
+    add_arguments(add, what="an argument of the function", reading="as its type; KEY:=JSON is JSON")
     add_inputs(add)
     add("--budget", type=int, metavar="TOKENS", help="the budget of each prompt, in tokens")
     add("--cache", choices=("auto",), help="place cache marks, as promptdsl render does")

@@ -108,7 +108,10 @@ def commands_by_group() -> str:
 
 
 def add_commands(parser: argparse.ArgumentParser, command_name: str | None) -> None:
-    """Add all commands by name, but only for the command ``command_name`` its options."""
+    """Add all commands by name. Only the command ``command_name`` gets its options.
+
+    The module of each other command is not imported, which saves time.
+    """
     # The commands are listed by group, after the options.
     parsers = parser.add_subparsers(
         dest="command", metavar="COMMAND", help=argparse.SUPPRESS, prog="promptdsl"
@@ -135,8 +138,9 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add a command, with its help and the option ``--traceback``, and return its parser.
 
-    The usage shows ``takes``; ``failed`` says what exit code 1 means. For a command with other exit
-    codes, ``codes`` describes all of them. ``run`` runs the command. ``run`` returns the data and
+    The usage shows ``takes`` after the name of the command. ``failed`` says what exit code 1 means.
+    A command that has other exit codes than 0, 1 and 2 passes ``codes`` instead: a description of
+    all of them. ``run`` runs the command. ``run`` returns the data and
     the notes, and an exit code if that may be another than 0. ``run`` raises :class:`UsageError`
     for a wrong call, and whatever the code of a user raises.
     """
@@ -166,7 +170,8 @@ def add_arguments(
 ) -> None:
     """Add the options ``-p`` and ``--props`` to a parser or to a group of options.
 
-    The help of ``-p`` says ``what`` a pair is, and how its value is read (``reading``).
+    The help of ``-p`` says ``what`` a pair is, such as "an argument of the function", and how its
+    value is read (``reading``).
     """
     add_argument(
         "-p",
@@ -174,7 +179,7 @@ def add_arguments(
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help=f"an {what}, {reading}",
+        help=f"{what}, {reading}",
     )
     props_help = "a JSON file of arguments by name; -p overrides one"
     add_argument("--props", metavar="FILE", help=props_help)
@@ -196,7 +201,7 @@ def request_settings(pairs: Sequence[str]) -> Arguments:
     ``key=value`` is read as JSON if it is a number, a truth value, null, a list or an object. Any
     other value is a text; a value of a key in ``TEXT_KEYS`` is always a text. ``key:=value`` is
     JSON. Of several pairs with the same key, the last counts. Raises :class:`UsageError` for a pair
-    without ``=``, and for text after ``:=`` that is not JSON.
+    without a key or without ``=``, and for text after ``:=`` that is not JSON.
     """
     settings: Arguments = {}
     for pair in pairs:
@@ -220,8 +225,9 @@ def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p
     """Return the arguments of a command line by name; ``-p`` replaces those of ``--props``.
 
     ``key=value`` is text, ``key:=value`` is JSON. ``props`` is the path of the file of ``--props``.
-    Errors name the ``option`` of the pairs. Raises :class:`UsageError` for a pair without ``=``,
-    for text that is not JSON, and for a file that cannot be read or is not a JSON object.
+    Errors name the ``option`` of the pairs. Raises :class:`UsageError` for a pair without a
+    key or without ``=``, for text that is not JSON, and for a file that cannot be read or is not a
+    JSON object.
     """
     arguments: Arguments = {}
     if props is not None:
@@ -254,20 +260,21 @@ def file_text(path: str) -> str:
         raise UsageError(f"{path} is not UTF-8") from None
 
 
-def json_value(text: str, origin: str) -> object:
+def json_value(text: str, text_name: str) -> object:
     """Return the value of a JSON text.
 
-    Raises :class:`UsageError`, with ``origin`` in its text, for text that is not strict JSON:
-    ``NaN``, or a number that is too large for a float, such as ``1e400``.
+    Raises :class:`UsageError` for text that is not JSON, and for JSON that is not strict, such as
+    ``NaN`` or a number that is too large for a float (``1e400``). The error begins with
+    ``text_name``: the path or the option that the text is from.
     """
     try:
         value: object = _DECODER.decode(text)
         return value
     except json.JSONDecodeError as error:
         position = f"line {error.lineno} column {error.colno}"
-        raise UsageError(f"{origin}: not JSON: {error.msg} ({position})") from None
+        raise UsageError(f"{text_name}: not JSON: {error.msg} ({position})") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{origin}: not JSON: {error}") from None
+        raise UsageError(f"{text_name}: not JSON: {error}") from None
 
 
 def _refuse_constant(constant: str) -> Never:

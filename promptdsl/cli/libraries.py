@@ -1,7 +1,8 @@
 """``promptdsl list`` and ``promptdsl show``: the section libraries, and a section of a library.
 
-In this order: the library or section that a command names; a section as JSON data and as text;
-``list``; and ``show``. ``stubs.py`` and ``new.py`` use names of the first two parts.
+In this order: the library or section that a command names; a section as JSON data, its
+descriptions and errors as text, and names in stubs; ``list``; and ``show``. ``stubs.py`` and
+``new.py`` use names of the first two parts.
 """
 
 import argparse
@@ -117,9 +118,13 @@ def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: p
     @wraps(component)
     def prompt(**arguments: object) -> Any:
         inputs = dict(arguments)
+        # ``show`` has parsed the texts of ``-p`` already, other commands have not. A value that is
+        # still a text after that does not change if it is parsed again.
         for key, argument in arguments.items():
             if key in declared and isinstance(argument, str):
                 inputs[key] = declared[key].parsed(argument)
+        # A system turn refuses turns. No attribute of a component says whether it writes turns, so
+        # this error is the answer.
         try:
             return System(section_of(inputs))
         except PlacementError:
@@ -138,7 +143,10 @@ LIBRARY_ATTRIBUTES = frozenset({*dir(Library), "name"})
 
 
 def section_row(info: SectionInfo) -> dict[str, object]:
-    """Return a section as JSON data: its name, version, digest, kind, inputs and location."""
+    """Return a section as JSON data.
+
+    It has the name, version, digest, kind, title, description, inputs and location.
+    """
     return {
         **as_section(info.section),
         **fields(info, "kind", "title", "description"),
@@ -321,7 +329,7 @@ def add_show(add_parser: AddParser) -> None:
         failed=BROKEN_LIBRARY,
     )
     parser.add_argument("target", metavar="SECTION", help=SECTION_HELP)
-    add_arguments(parser.add_argument, what="input of the section")
+    add_arguments(parser.add_argument, what="an input of the section")
     parser.add_argument("--model", metavar="NAME", help="the model whose tokens are counted")
     parser.add_argument(
         "--json", action="store_true", help="print the same as JSON, with the schema of the inputs"

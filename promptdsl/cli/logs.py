@@ -31,9 +31,6 @@ def is_database(path: str) -> bool:
         return False
 
 
-# The database is read with SQL: ``SqliteStore`` would open it for writing, and create its table.
-
-
 def names_in_database(path: str) -> list[str]:
     """Return the names of the transcripts in a database: ``chats.db:KEY``.
 
@@ -73,6 +70,7 @@ def transcript_file(name: str) -> Generator[str]:
 
 def _rows(path: str, query: str, *values: str) -> list[tuple[str]]:
     """Return the rows of a query. Raises :class:`FileError` if the database cannot be read."""
+    # ``SqliteStore`` would open the database for writing, and create its table.
     try:
         with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
             return connection.execute(query, values).fetchall()
@@ -160,21 +158,21 @@ def entry_of(
         raise UsageError(f"{origin} has no records")
     if id is None:
         if len(entries) != 1:
-            ids = _distinct_names(entry.id for entry in entries)
+            ids = _distinct(entry.id for entry in entries)
             listed = ", ".join(ids[:MAXIMUM_IDS])
             rest = f" and {len(ids) - MAXIMUM_IDS:,} more" if ids[MAXIMUM_IDS:] else ""
             problem = f"{origin} has {len(entries):,} records: choose one with --id"
             raise UsageError(f"{problem}: {listed}{rest}" if ids else problem)
         return entries[0], []
     matches = [entry for entry in entries if entry.id == id]
-    check_id(id, matches, entries, origin)
+    refuse_unknown_id(id, matches, entries, origin)
     notes = (
         [f"{len(matches):,} records have this id: the last is shown"] if len(matches) > 1 else []
     )
     return matches[-1], notes
 
 
-def check_id(
+def refuse_unknown_id(
     id: str, matches: Sequence[LogEntry], entries: Sequence[LogEntry], origin: str
 ) -> None:
     """Raise :class:`UsageError`, with similar ids, if there are no ``matches``.
@@ -182,21 +180,22 @@ def check_id(
     ``matches`` are the entries with this id.
     """
     if not matches:
-        ids = _distinct_names(entry.id for entry in entries)
+        ids = _distinct(entry.id for entry in entries)
         advice = suggestion(id, ids, maximum=MAXIMUM_IDS)
         raise UsageError(f"{origin} has no record with the id {id!r}{advice}")
 
 
-def check_name(name: str, entries: Sequence[LogEntry], origin: str) -> None:
+def refuse_unknown_name(name: str, entries: Sequence[LogEntry], origin: str) -> None:
     """Raise :class:`UsageError`, with similar names, if no entry has the name of this prompt."""
-    names = _distinct_names(entry.name for entry in entries)
+    names = _distinct(entry.name for entry in entries)
     if not any(entry.name == name for entry in entries):
         raise UsageError(f"{origin} has no record of the prompt {name!r}{suggestion(name, names)}")
 
 
-def _distinct_names(names: Iterable[str | None]) -> list[str]:
+def _distinct(names_or_ids: Iterable[str | None]) -> list[str]:
     """Return the distinct names or ids, each on one line, with special characters escaped."""
-    return [visible(name, one_line=True) for name in dict.fromkeys(names) if name is not None]
+    distinct = dict.fromkeys(names_or_ids)
+    return [visible(name, one_line=True) for name in distinct if name is not None]
 
 
 # The dropped parts and the losses of a record, as text.

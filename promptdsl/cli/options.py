@@ -73,7 +73,7 @@ def add_request(
         name, metavar, help_text = _format_option(formats, texts=texts)
         add(name, dest="provider_format", metavar=metavar, help=help_text)
     add("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
-    add_arguments(add, what="argument of the function")
+    add_arguments(add, what="an argument of the function")
     if not formats:
         add_inputs(add)
     add(

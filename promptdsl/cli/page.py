@@ -12,7 +12,13 @@ from pathlib import Path
 
 from promptdsl import DataError, LogEntry, PromptError, PromptRecord
 from promptdsl.cli.commands import AddParser, Arguments, add_command, file_text, read_arguments
-from promptdsl.cli.logs import check_id, is_log, listed_entries, log_entries, refuse_log_file
+from promptdsl.cli.logs import (
+    is_log,
+    listed_entries,
+    log_entries,
+    refuse_log_file,
+    refuse_unknown_id,
+)
 from promptdsl.cli.options import add_page_request, add_price, render_options
 from promptdsl.cli.output import UsageError, write_report
 from promptdsl.cli.records import without_lines
@@ -75,7 +81,7 @@ def _chosen_entries(entries: Sequence[LogEntry], id: str | None, origin: str) ->
     if id is None:
         return entries
     chosen = [entry for entry in entries if entry.id == id]
-    check_id(id, chosen, entries, origin)
+    refuse_unknown_id(id, chosen, entries, origin)
     return chosen
 
 

@@ -16,12 +16,12 @@ import attrs
 from promptdsl import LogEntry, PromptError, PromptRecord, Rendered, prefix_report
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.logs import (
-    check_id,
-    check_name,
     dropped_lines,
     log_entries,
     losses_of,
     lost_lines,
+    refuse_unknown_id,
+    refuse_unknown_name,
 )
 from promptdsl.cli.options import PROVIDERS_HELP, checked_provider
 from promptdsl.cli.output import (
@@ -322,9 +322,9 @@ def run_records_list(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     entries, notes = log_entries(arguments.target, salvage=arguments.salvage)
     if arguments.id is not None:
         matches = [entry for entry in entries if entry.id == arguments.id]
-        check_id(arguments.id, matches, entries, arguments.target)
+        refuse_unknown_id(arguments.id, matches, entries, arguments.target)
     if arguments.name is not None:
-        check_name(arguments.name, entries, arguments.target)
+        refuse_unknown_name(arguments.name, entries, arguments.target)
     selected = [*_selected_entries(entries, arguments)]
     if arguments.json:
         data = [fields(entry, "at", "name", "id", "record") for entry in selected]

@@ -102,8 +102,9 @@ class TurnComponent(Container, TurnNode):
     _misplaced_advice: ClassVar[str] = ""
     """The advice for a node that may not be in this turn, but in another one."""
 
-    # For type checkers, each turn has its own __init__, with the types of its content. At run time
-    # all turns inherit this one, because a call of super().__init__ would make a turn 10 % slower.
+    # For type checkers, each turn that an author can write has its own __init__, with the types of
+    # its content. At run time all turns inherit this one, because a call of super().__init__ would
+    # make a turn 10 % slower.
     def __init__(self, *content: "Content", **options: Unpack[TurnOptions]) -> None:
         self.role = self._turn_role
         self.kind = "written"
@@ -121,7 +122,8 @@ class TurnComponent(Container, TurnNode):
         self.options = at_priority(self, options.get("priority")) if options else DEFAULTS
         mask = self._initial_mask
         if not text:
-            # Without an argument, the content may still be written in a block.
+            # With an empty text as its argument, the turn is empty: the passes look at such a node
+            # (OPAQUE). Without an argument, its content may still be written in a block.
             mask |= OPAQUE if content else UNWRITTEN
         top = innermost()
         self._mask = mask if top is None else join(self, top, mask)
@@ -251,7 +253,7 @@ class Assistant(SpeechTurn):
 
 
 class Event(TurnComponent):
-    """Something that happened in the application, as text or event blocks.
+    """Something that happened in the application, as text, event blocks or attachments.
 
     The configuration decides in which role it is sent. It takes the options of :class:`System`, and
     the ``encoding`` of an :class:`Ephemeral`. It raises the errors of :class:`System`, and
@@ -447,7 +449,8 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
         return ephemeral
     cls = TURNS.get(role) if is_text(role) else None
     if cls is None:
-        retract((role, *content))  # as a call with a wrong argument does
+        # The arguments of a call that fails must not stay in the open block.
+        retract((role, *content))
         fix = 'the role comes first: Turn("user", ...)'
         if is_text(argument):
             fix = nearest(argument, (*TURNS, "ephemeral"))
@@ -498,7 +501,7 @@ class Timeline(Container, RootNode):
         **unknown: Never,
     ) -> None:
         self.transformation = transformation
-        self.equipment = ()  # the pass ``extract_tools`` fills it
+        self.equipment = ()  # the pass ``extract_tools`` returns a copy with the tools in it
         begin(self, content, unknown)
 
     def _check_fields(self) -> None:

@@ -194,15 +194,19 @@ def read_answer(
 ) -> JsonValue | Absent:
     """Return the JSON value of an answer, or ``ABSENT`` for an answer without JSON.
 
-    If the complete text is JSON, this is the value. Else it is the value in a code fence. If no
-    fence has a value, or none of these values ``is_expected``, it is the only object or list in the
-    complete text.
+    The value is looked for in this order:
+
+    1. If the complete text is JSON, this is the value.
+    2. Else the values in code fences count, if one of them ``is_expected``. Without
+       ``is_expected``, any values in fences count.
+    3. Else the outermost objects and lists in the text count, and the values in fences, too. A
+       fence may have a text or a number, which is neither an object nor a list.
 
     Of several different values, the value that ``is_expected`` is returned. Raises
     :class:`DataError` if several values remain. A single value is returned without this check.
 
-    Nothing is repaired. If an object or a list in the prose is cut off, no value in the prose
-    counts.
+    Nothing is repaired. If an object or a list in the text is cut off, only the values in fences
+    count.
     """
     complete = read_json(text)
     if complete is not ABSENT:
@@ -210,9 +214,11 @@ def read_answer(
     fenced = [value for value in map(read_json, _fenced(text)) if not isinstance(value, Absent)]
     if fenced and (is_expected is None or any(map(is_expected, fenced))):
         return _single_value(fenced, is_expected)
-    in_prose = _values_in(text)
-    only_fenced = [value for value in fenced if value not in in_prose]
-    return _single_value([*in_prose, *only_fenced], is_expected)
+    outermost = _outermost_values(text)
+    # The texts are compared, because in Python ``[1]`` and ``[True]`` are equal.
+    texts = {canonical(value) for value in outermost}
+    only_fenced = [value for value in fenced if canonical(value) not in texts]
+    return _single_value([*outermost, *only_fenced], is_expected)
 
 
 def _fenced(text: str) -> list[str]:
@@ -233,30 +239,6 @@ def _fenced(text: str) -> list[str]:
     return contents
 
 
-def has_shape(value: JsonValue, schema: JsonObject) -> bool:
-    """Return whether a value has the type of a schema, and the keys that the schema requires.
-
-    The types ``number`` and ``integer`` are not checked, nor is a list of types.
-    """
-    python_types = {
-        "object": dict,
-        "array": list,
-        "string": str,
-        "boolean": bool,
-        "null": type(None),
-    }
-    schema_type, required = schema.get("type"), schema.get("required")
-    if (
-        isinstance(schema_type, str)
-        and schema_type in python_types
-        and not isinstance(value, python_types[schema_type])
-    ):
-        return False
-    if not isinstance(value, dict) or not isinstance(required, list | tuple):
-        return True
-    return all(name in value for name in required)
-
-
 def _single_value(
     values: list[JsonValue], is_expected: Callable[[JsonValue], bool] | None
 ) -> JsonValue | Absent:
@@ -275,8 +257,11 @@ def _single_value(
     return next(iter(by_text.values()), ABSENT)
 
 
-def _values_in(text: str) -> list[JsonValue]:
-    """Return the outermost objects and lists in prose; an empty list if one of them is cut off."""
+def _outermost_values(text: str) -> list[JsonValue]:
+    """Return the outermost objects and lists in a text; an empty list if one of them is cut off.
+
+    Text between brackets that is not JSON is skipped, with all values in it.
+    """
     values: list[JsonValue] = []
     start = 0
     while (begin := _next_bracket(text, start)) >= 0:
@@ -301,21 +286,25 @@ def _next_bracket(text: str, start: int) -> int:
 def _end_of_value(text: str, begin: int) -> int:
     """Return the index after the value that the bracket at ``begin`` opens, -1 if it is cut off.
 
-    A value is cut off if its bracket is not closed. But prose has brackets that open no list, such
-    as the interval ``[0, 1)``. If the text after such a bracket is not JSON, the result is the
-    index after the bracket.
+    There are four cases:
+
+    - A JSON value: the index after it.
+    - Other text with a closing bracket, such as ``{x}``: the index after the closing bracket.
+    - A ``[`` that is not closed, before text that is not JSON, such as ``[0, 1)``. Prose has such
+      brackets: the index after the ``[``.
+    - Any other value that is not closed is cut off: -1.
     """
-    is_json_up_to_end = False
+    is_cut_off = False
     try:
         return DECODER.raw_decode(text, begin)[1]
     except json.JSONDecodeError as error:
         # The text ends within the value, or within a string of it: up to there, it was JSON.
-        is_json_up_to_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+        is_cut_off = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
     except (ValueError, RecursionError):
         pass
     end = _after_closing_bracket(text, begin)
     # Only a bracket may be prose: a brace that is not closed is always an object that is cut off.
-    if end < 0 and text[begin] == "[" and not is_json_up_to_end:
+    if end < 0 and text[begin] == "[" and not is_cut_off:
         return begin + 1
     return end
 
@@ -346,3 +335,27 @@ def _end_of_string(text: str, start: int) -> int:
             return match.end()
         start = match.end() + 1
     return -1
+
+
+def has_shape(value: JsonValue, schema: JsonObject) -> bool:
+    """Return whether a value has the type of a schema, and the keys that the schema requires.
+
+    The types ``number`` and ``integer`` are not checked, nor is a list of types.
+    """
+    python_types = {
+        "object": dict,
+        "array": list,
+        "string": str,
+        "boolean": bool,
+        "null": type(None),
+    }
+    schema_type, required = schema.get("type"), schema.get("required")
+    if (
+        isinstance(schema_type, str)
+        and schema_type in python_types
+        and not isinstance(value, python_types[schema_type])
+    ):
+        return False
+    if not isinstance(value, dict) or not isinstance(required, list | tuple):
+        return True
+    return all(name in value for name in required)

@@ -76,11 +76,12 @@ def to_litellm(
     ``strict=True`` :class:`LossError` if text or media is lost.
     """
     target = rendered if rendered.facts.provider else rendered.for_target(_LITELLM)
-    converted = target._through_gateway(_LITELLM, **_changes_for(target.facts))
+    converted = target._through_gateway(_LITELLM, **_changed_facts(target.facts))
     payload = converted._payload()  # raises PendingToolCalls
     # Finding the lines of losses takes time: without ``strict``, ``Converted`` finds them later.
     find_losses = partial(_losses, target, converted)
     losses = strictly(find_losses, "LiteLLM") if strict else find_losses
+    # This warns the author of lost content. With ``strict``, it has raised an error already.
     # The output schema is a setting of the call, not of the messages.
     converted._warn_of([loss for loss in converted._losses if loss.path != "output"])
     return Converted(payload["messages"], losses, tuple(payload.get("tools", ())))
@@ -109,12 +110,15 @@ _AS_AT_A_SERVER = (
     *("later_system", "several_systems", "list_roles", "media", "document_types", "exact_id"),
     *("user_after_results", "result_names", "missing_reasoning"),
 )
-"""The facts of a Chat server that LiteLLM has, too: it sends Chat messages unchanged."""
+"""The facts that LiteLLM takes from a Chat server: it sends Chat messages to it unchanged."""
 
 
 @lru_cache(maxsize=64)
-def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
-    """Return the facts of LiteLLM when it calls this model."""
+def _changed_facts(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
+    """Return the facts of LiteLLM that change when it calls this model, by name.
+
+    ``ModelFacts`` explains each fact.
+    """
     wire = model.wire
     # OpenAI takes ids of at most 40 characters. The ids for other models have no limit, because
     # LiteLLM writes Gemini's signatures into ids (BerriAI/litellm#37849).
@@ -145,6 +149,7 @@ def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its
         "strict_schemas": model.strict_schemas,
     }
     if wire.provider_format == "openai" and model.provider != _LITELLM:
+        # These facts of the server replace those above with the same name, such as ``media``.
         changes |= {name: getattr(model, name) for name in _AS_AT_A_SERVER}
     if wire.two_sided:
         # LiteLLM passes on the addresses of files. The render for the model has already replaced
@@ -215,7 +220,13 @@ def _plain_message(message: object) -> object:
 
 
 def _chat_message(message: object) -> object:
-    """Return a message without the keys of LiteLLM, and without the ``index`` of streamed calls."""
+    """Return a message as :func:`read_payload` gets it.
+
+    The keys that this file reads itself are left out: ``_LITELLM_KEYS`` of the message, the cache
+    mark of a call, the provider's fields of a function, and the media type of a part (``format``).
+    The ``index`` of a streamed call is left out, too. Other keys of LiteLLM stay, such as
+    ``thinking_blocks``. A part with a cache mark also gets the cache mark of Chat.
+    """
     fields = mapping_of(message)
     if not fields:
         return message
@@ -262,7 +273,7 @@ def _complete_message(
     conversion: Conversion, message: Message, original: JsonObject, origin: str | None
 ) -> Message:
     """Return a message with what LiteLLM has in addition to Chat: marks, signatures, reasoning."""
-    blocks = _marked_blocks(conversion, message.content, original)
+    blocks = _with_marks(conversion, message.content, original)
     if message.role == "assistant":
         calls = iter(list_of(original.get("tool_calls")))
         for index, block in enumerate(blocks):
@@ -275,11 +286,19 @@ def _complete_message(
     return message if tuple(blocks) == message.content else message.replace(content=tuple(blocks))
 
 
+# The reasoning of an answer, and its further keys.
+#
+# The further keys are keys of the answer that only its provider understands. There is no block for
+# them: the first reasoning block has them in its ``extra``. So the reasoning of read_payload()
+# contains both. ``_further_keys`` reads the keys from it, and ``_reasoning_blocks`` the reasoning.
+# ``_answer_blocks`` then adds the keys to the first reasoning block again.
+
+
 def _answer_blocks(blocks: list[Block], original: JsonObject, origin: str | None) -> list[Block]:
     """Return the blocks of an answer: first its reasoning, then all others.
 
-    The first reasoning block has the further keys of the answer in its ``extra``, and under
-    ``ORIGIN_KEY`` the provider that understands them. Without reasoning, an empty block has them.
+    The first reasoning block also has, under ``ORIGIN_KEY``, the provider that understands the
+    further keys. If there are further keys but no reasoning, an empty reasoning block has them.
     """
     chat_reasoning, other_blocks = list[ReasoningBlock](), list[Block]()
     for block in blocks:
@@ -318,7 +337,8 @@ def _further_keys(
     for block in chat_reasoning:
         answer_keys |= block.extra
     answer_keys |= {key: original[key] for key in (_FIELDS_KEY, _ITEMS_KEY) if original.get(key)}
-    # ``_reasoning_blocks`` reads the thinking blocks, and ``_answer_blocks`` sets the origin.
+    # These two keys are not further keys: ``_reasoning_blocks`` reads the thinking blocks, and
+    # ``_answer_blocks`` sets the origin.
     answer_keys.pop("thinking_blocks", None)
     answer_keys.pop(ORIGIN_KEY, None)
     fields = dict(mapping_of(answer_keys.get(_FIELDS_KEY)))
@@ -358,20 +378,26 @@ def _with_item(block: ReasoningBlock, recorded: JsonObject) -> ReasoningBlock:
     )
 
 
-def _marked_blocks(
+# Cache marks, media types and signatures.
+
+
+def _with_marks(
     conversion: Conversion, blocks: tuple[Block, ...], original: JsonObject
 ) -> list[Block]:
-    """Return the blocks of a message with the cache marks and the media types of its parts."""
+    """Return the blocks of a message with its cache marks, and with the media types of its parts.
+
+    The message itself may have a cache mark, and each of its parts.
+    """
     parts = [mapping_of(part) for part in list_of(original.get("content"))]
     match blocks:
         case [ToolResultBlock() as result]:
             # A tool message of Chat has only its result. The parts are those of the result.
-            content = _marked_contents(conversion, result.content, parts)
+            content = _with_marks_of_parts(conversion, result.content, parts)
             marked: list[Block] = [attrs.evolve(result, content=tuple(content))]
         case _:
-            marked = _marked_contents(conversion, blocks, parts)
-    # The message itself may have a cache mark. It belongs to the text if the content is a text,
-    # else to the last block.
+            marked = _with_marks_of_parts(conversion, blocks, parts)
+    # The cache mark of the message belongs to the text if the content is a text, else to the last
+    # block.
     cache_mark = conversion.read_cache(original.get("cache_control"))
     texts = [index for index, block in enumerate(marked) if isinstance(block, TextBlock)]
     if cache_mark and texts and isinstance(original.get("content"), str):
@@ -386,12 +412,16 @@ def _marked_blocks(
     return marked
 
 
-def _marked_contents(
+def _with_marks_of_parts(
     conversion: Conversion, blocks: tuple[Block, ...], parts: list[JsonObject]
 ) -> list[Block]:
     """Return the blocks of a content, each with the cache mark and the media type of its part."""
     marked = [*blocks]
-    for index, (block, part) in enumerate(zip(blocks, parts, strict=False)):
+    # The reasoning of an answer has no part: read_payload() reads it from other keys, and puts it
+    # before the blocks of the parts. The blocks after those of the parts, such as calls, have none.
+    indexes = [index for index, block in enumerate(blocks) if not isinstance(block, ReasoningBlock)]
+    for index, part in zip(indexes, parts, strict=False):
+        block = blocks[index]
         cache_mark = conversion.read_cache(part.get("cache_control"))
         if "cache_control" in part and isinstance(block, CacheableBlock):
             marked[index] = attrs.evolve(block, cache=cache_mark)
@@ -426,7 +456,9 @@ def _signed_call(
     fields = mapping_of(call.get(_FIELDS_KEY))
     function_fields = dict(mapping_of(mapping_of(call.get("function")).get(_FIELDS_KEY)))
     if fields.keys() <= {SIGNATURE}:
-        signature = fields.get(SIGNATURE, function_fields.pop(SIGNATURE, None))
+        # The signature of the function is read here, so it is not lost below.
+        function_signature = function_fields.pop(SIGNATURE, None)
+        signature = fields.get(SIGNATURE, function_signature)
         if isinstance(signature, str):
             extra.pop(_FIELDS_KEY, None)
             extra[SIGNATURE] = signature

@@ -68,7 +68,9 @@ HINTS: Mapping[str, str] = {
     "empty_conversation": "There is no user, assistant or tool turn.",
     "ended_conversation": "The last message is an answer, but the model may not continue answers.",
     "empty_message": "A recorded message has no content.",
-    "repeated_message": "A message occurs twice in a recording, or also directly after it.",
+    "repeated_message": (
+        "A message occurs twice in a recording, or also directly after it. So it is sent twice."
+    ),
     "repeated_system": "The system text of a recording is also written in the prompt.",
     "unknown_name": "`pin` names an unknown message, or `exclude` an unknown tool.",
     "unreached_clearing": "`ClearResults` clears nothing: its `at_least` or `keep` is too large.",
@@ -88,12 +90,16 @@ HINTS: Mapping[str, str] = {
     "glued_item": "An item of a list in a template is on the line of the text before it.",
     "undescribed_tool": "A tool has neither a description nor a docstring.",
     "volatile_in_cache": "A `Volatile` part is before a cache mark that the author wrote.",
-    "volatile_grounding": 'With `cache="auto"`, a `Volatile` in a grounding is before answers.',
+    "volatile_grounding": (
+        'With `cache="auto"`, a `Volatile` in a grounding is before answers. When it changes, no '
+        "cache serves the messages after it."
+    ),
     "white_space": "White space is left out: a text of white space, or the end of the last answer.",
     "invisible_characters": "A value contains control characters or invisible characters.",
     "lone_surrogate": "A text contains half of a character (a lone surrogate): U+FFFD is sent.",
     "control_token": "A text contains a token of the chat template, which a backslash breaks.",
-    # About what the target does not accept, or accepts only with a change.
+    # About details that the target does not accept, or accepts only with a change. Text or media
+    # that is not sent is a loss of another kind: see ``Loss.kind``.
     "inserted_text": "The target needs a text where you wrote none, so '.' is sent.",
     "cache_mark": "A cache mark is not sent, or is sent with another lifetime.",
     "speaker_name": "The target has no field for the name of a speaker.",

@@ -183,13 +183,14 @@ class Prompt:
     untrimmed_from: int = 0
     """The index of the first message that was written after a budget last removed parts.
 
-    Earlier messages were answered when the prompt before them had more parts. Some models refuse
-    their own reasoning after a changed prompt, so adapters leave out the reasoning of these
-    messages. 0 if no part was removed.
+    The messages before this index were written when the prompt had more parts. Some models refuse
+    their own reasoning if the prompt before it has changed. So adapters leave out the reasoning in
+    these messages. 0 if no part was removed.
     """
     lone_text: LoneText | None = None
     """How content that is only a text is sent; ``None`` for the usual way of each target."""
-    # What the next two mean is also in ``tool_choice`` and ``output``, so they are not compared.
+    # The next two are not compared, because ``tool_choice`` and ``output`` have their meaning. So
+    # two prompts are equal if they differ only in what these cannot express (``unsayable``).
     raw_choice: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
     """The choice of a tool as it was read, because its provider can express more."""
     raw_output: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
@@ -244,7 +245,7 @@ class Loss:
     ``History``. ``message`` is the message with the loss. ``at`` is the location: the index of the
     message in ``Rendered.messages``, of the block in its content, and of the block in a result.
     ``also`` are the addresses of further locations with the same cause that the same line wrote.
-    They all share one hint, and ``count`` is their number.
+    They all share one hint. ``count`` is the number of all these locations, with the first one.
 
     >>> from promptdsl import Loss
     >>> print(Loss("hint", "name of a speaker", "messages have none there", "user[0]"))

@@ -134,7 +134,8 @@ MIN_PATIENCE = 1.0
 """The minimum patience, in seconds.
 
 The patience is how long a render may take after its question if a newer save waits. It is twice the
-time from the last question to its answer if that is longer.
+time from the last question to its answer if that is longer. It is doubled each time that a render
+is given up for a newer save.
 """
 HEADER: Mapping[str, type | tuple[type, ...]] = {
     "names": list,
@@ -205,7 +206,11 @@ class Session:
         self._choices = self._last_question = Choices()
         """What the reader chose last, and what the child was asked last."""
         self._is_chosen = False
-        """Whether a choice waits. It may be equal to ``_last_question``, which got no answer."""
+        """Whether a choice waits.
+
+        To compare it with ``_last_question`` is not enough. The last question may have got no
+        answer, and then the reader may choose the same again.
+        """
         self._page_state = PageState()
         self._version = 0
         self._changed = asyncio.Event()
@@ -344,6 +349,7 @@ class Session:
         """Start a child and show its first answer."""
         self._watched.begin()
         self._publish(work="importing", began=time.monotonic(), output=b"")
+        # The next change of the page state shows the new number.
         self._page_state.renders += 1
         job = {"arguments": self._job.arguments, "roots": [*self._job.roots]}
         await self._keeper.start(json.dumps(job).encode())
@@ -391,6 +397,8 @@ class Session:
                 # With more patience each time, a slow render is finished even if saves never stop.
                 self._patience *= 2
                 return
+            # At least 19 times a second, look whether the limit is reached or a newer save waits.
+            # The last millisecond is needed because ``waited`` has to be more than the limit.
             await asyncio.wait([self._answer], timeout=min(limit - waited, 0.05) + 0.001)
         header = self._answer.result()
         if header is not None:

@@ -1,7 +1,7 @@
-"""Token counters: objects that count the tokens of a text and say how certain the count is.
+"""The classes of token counters, which count the tokens of a text and say how certain this is.
 
-A user who counts in another way writes a class like :class:`TokenCounter`. The counters of
-promptdsl are subclasses of :class:`Tokens`.
+A user who counts in another way writes a class like :class:`TokenCounter`, or a plain function.
+The counters of promptdsl are subclasses of :class:`Tokens`; they are in ``counters.py``.
 """
 
 from abc import ABC, abstractmethod
@@ -69,7 +69,7 @@ class TextCounter(Protocol):
 
 
 class Tokens(ABC):
-    """The base class of promptdsl's counters, which cache the counts of the latest texts.
+    """The base class of promptdsl's counters.
 
     >>> from promptdsl.tokens import counter
     >>> tokens = counter("gpt-4o")

@@ -2,7 +2,14 @@
 
 Read ``StoredLog.open`` and ``_load`` first, then ``_commit`` (each change is written at once) and
 ``acommit`` (an asynchronous program writes its changes later). Both check whether entries whose
-append raised an error were written nevertheless.
+append raised an error were written nevertheless. A ``BoundStore`` (``stores.py``) has three
+attributes for this:
+
+- ``unconfirmed``: the entries of an append that raised an error. Its methods ``write`` and
+  ``awrite`` set it. Here it is only emptied, when it is known whether they were written.
+- ``committed``: for an asynchronous program, the number of the last entry that is in the store.
+- ``refused``: whether a ``ConflictError`` has reported the pending entries. Then ``arefresh`` drops
+  them.
 """
 
 import atexit
@@ -138,6 +145,7 @@ class StoredLog(TranscriptLog):
         notes = [*backing.notes]
         try:
             if backing.salvage:
+                # ``above()`` has the functions of packages above, which cannot be imported here.
                 state = pruned(entries, above().repair, notes)
             else:
                 state.follow(entries, new)
@@ -207,7 +215,11 @@ class StoredLog(TranscriptLog):
         raise ConflictError(f"{change} was written to {store.key!r}", fix=fix)
 
     def _is_same(self, entry: TranscriptEntry, new: NewEntry) -> bool:
-        """Return whether an entry is the same change; generated ids may differ."""
+        """Return whether an entry is the same change.
+
+        If the transcript generates ids, no id of a message is compared. This is also so for an id
+        that the author passed.
+        """
         # Only the data is compared, so the time and the number of the change do not matter.
         again = TranscriptEntry(entry.number, new.type, None, 0, cast("Any", new.data), new.message)
         recorded, repeated = dict[str, Any](entry.data), dict[str, Any](again.data)
@@ -227,10 +239,12 @@ class StoredLog(TranscriptLog):
         store = self._backing
         if not isinstance(store, BoundStore) or store.async_lock is None:
             return
-        # While there is no opening line, lost changes cause no warning. If this method raises an
-        # exception, the author knows about the changes, so the line stays away.
+        # Changes that are lost cause a warning at the opening line. Without this line there is no
+        # warning. It is set again only at the end of this method: if the method raises an
+        # exception, the author knows about the changes.
         opening_line, store.opening_line = store.opening_line, None
         async with store.async_lock:
+            # Each round moves ``store.committed`` forward or raises an error, so the loop ends.
             while entries := self._unwritten(store):
                 has_unconfirmed = bool(store.unconfirmed)
                 if has_unconfirmed and await self._note_stored(store, entries):
@@ -241,20 +255,22 @@ class StoredLog(TranscriptLog):
                     # The earlier append may have been written meanwhile.
                     if has_unconfirmed and await self._note_stored(store, entries):
                         continue
-                    raise store.note_conflict(entries) from error
-        store.opening_line = opening_line
+                    raise store.noted_conflict(entries) from error
+        # A second ``acommit`` at the same time has no line to set, so it keeps that of the first.
+        store.opening_line = opening_line or store.opening_line
 
     async def _note_stored(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
         """Note which pending entries the store already has; return whether it has any.
 
         They are the first of the pending entries, and ``store.committed`` is moved after them.
-        Raises :class:`ConflictError` if other entries follow them in the store.
+        Raises :class:`ConflictError` if the store has another entry instead of a pending one. It is
+        no conflict if the store has all pending entries, and then others.
         """
         stored = await store.aread(store.committed)
         count = _equal_at_start(stored, entries)
         store.committed += count
         if count < min(len(stored), len(entries)):
-            raise store.note_conflict(entries[count:])
+            raise store.noted_conflict(entries[count:])
         return count > 0
 
     def _unwritten(self, store: BoundStore) -> list[TranscriptEntry]:
@@ -358,8 +374,9 @@ class StoredLog(TranscriptLog):
                     raise OptionError("refresh() cannot wait for an asynchronous store", fix=fix)
                 new = backing.read(self._last)
                 if new:
-                    # They are the entries of an unconfirmed append, or have their numbers: the next
-                    # commit need not check it.
+                    # If an append is unconfirmed, these are its entries, or entries of another
+                    # writer with the same numbers. Both answer the question whether it was written.
+                    # So the next commit need not check this.
                     backing.unconfirmed = []
             elif backing is None or not backing.read_only or backing.salvage:
                 return ()
@@ -392,7 +409,7 @@ class StoredLog(TranscriptLog):
                     if not new:
                         return ()
                     if unwritten := self._unwritten(store):
-                        raise store.note_conflict(unwritten)
+                        raise store.noted_conflict(unwritten)
                 self._load(store, new)
                 # An unconfirmed append was read: the next commit need not check it.
                 store.unconfirmed, store.refused = [], False

@@ -108,7 +108,7 @@ class BoundStore:
         self.refused = False
         """Whether an error has reported the pending entries that can never be written."""
 
-    def note_conflict(self, entries: Sequence[TranscriptEntry]) -> ConflictError:
+    def noted_conflict(self, entries: Sequence[TranscriptEntry]) -> ConflictError:
         """Note that pending entries can never be written, and return the error to raise."""
         error = ConflictError(f"another writer was faster with {self.key!r}", fix=REFRESH_ADVICE)
         error.entries, self.refused = tuple(entries), True

@@ -64,8 +64,9 @@ TOOL = 1 << 22
 OPAQUE = 1 << 23
 """... a node that the passes have to look at.
 
-It is a fragment, a note, a lazy or a template. Or it is empty, or it is a text with a hint. Without
-such a node a render is faster."""
+Most passes do not visit a node without this bit, so a render is faster. A node has the bit if a
+pass replaces it, removes it or reports it: a fragment, a note, a lazy, a template, an empty node,
+or a text with a hint."""
 AUDIENCE = 1 << 24
 """... a node for one audience only."""
 CACHE = 1 << 25

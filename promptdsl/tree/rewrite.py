@@ -92,18 +92,24 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     """Return a node with other content and the mask for it, or the same node if nothing changes.
 
     The new mask has the bits of the node itself, the deep bits of the new content, and the state of
-    a component that is not frozen.
+    a component that is not frozen. The bits of the node itself are:
+
+    - of a note: always the same two;
+    - of a fragment: ``OPAQUE``, and the surface bits of its new children;
+    - of any other node: its surface bits with their deep bits, and the bits of its options. (Notes
+      and fragments have no option with a bit: no id, no audience and no cache mark.)
+
+    ``OPAQUE`` is the bit of a node that the passes have to look at. For example, they put the
+    children of a fragment in its position, and leave out empty turns.
     """
     old = node.content
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
-    # A node keeps its surface bits. Some have a deep bit, too.
-    surface = node._mask & masks.SURFACE
-    node_bits = surface | (surface & masks.LIFTED) << masks.SHIFT
     if isinstance(node, NoteNode):
         node_bits = masks.OPAQUE | masks.AUDIENCE  # a note is for people only
     elif isinstance(node, FragmentNode):
-        # A fragment has the surface bits of its new children instead.
+        # The children of a fragment are sent as if they were in its position. So whether a fragment
+        # is allowed depends on their surface bits.
         node_bits = masks.OPAQUE
         for child in content:
             if isinstance(child, str):
@@ -111,10 +117,11 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
             else:
                 node_bits |= child._mask & masks.SURFACE
     else:
-        node_bits |= implied(node.options)
+        node_bits = masks.bits(node._mask & masks.SURFACE) | implied(node.options)
     if isinstance(node, ToolTurnNode):
         # The turn is a turn and a tool result. As a turn it has no surface bit for the result.
         node_bits |= masks.RESULT << masks.SHIFT
+    # The passes look at a node without content, because they leave it out or report it.
     content_bits = deep_bits(content) if content else masks.OPAQUE
     state = node._mask & ~(masks.DEEP | masks.SURFACE)
     copy = copied(node, content, state | node_bits | content_bits)
@@ -188,7 +195,8 @@ def check_unique_ids(component: Node, content: tuple[Child, ...]) -> None:
     if isinstance(component, FirstFitNode):
         return
     opens_fragments = not isinstance(component, FragmentNode)
-    # The alternatives of a FirstFit, and each alternative, are a level of their own.
+    # A level is a group of siblings that are compared with each other. The alternatives of a
+    # FirstFit are one level, and the nodes of each alternative are a level, too.
     levels = [_Siblings(with_bits(content, masks.NAMED))]
     while True:
         level = levels[-1]
@@ -269,8 +277,11 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
 
     A section of the system message and a turn in the prompt's code get the first numbers. Then come
     groundings and recorded turns, in the order in which they are written. A turn that has a number
-    keeps it, or gets a higher number. The alternatives of a ``FirstFit`` may have the same numbers,
-    but those of a ``FirstFit`` in an alternative may not.
+    keeps it, or gets a higher number.
+
+    Only one alternative of a ``FirstFit`` is sent, so turns in different alternatives may have the
+    same number. But if an alternative contains a second ``FirstFit``, all turns of this alternative
+    get different numbers.
     """
     nodes = [*_nodes_with_id(content)]
     all_options = [node.options for node in nodes]
@@ -283,10 +294,12 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
         for node in nodes
         if _is_in_code(node)
     }
-    numbers = _numbers(content, {**section_numbers, **code_numbers}, code_numbers)
+    # The highest number of each id before the groundings and recorded turns.
+    highest = {**section_numbers, **code_numbers}
+    numbers = _numbers(content, highest, code_numbers)
 
-    # No turn is inside another one. So ``rewrite`` changes the turns in document order, and
-    # ``_numbers`` yields their numbers in this order.
+    # ``rewrite`` changes the turns in document order, because no turn is inside another one.
+    # ``_numbers`` yields the numbers in the same order. So the next number is that of this turn.
     def change(node: Node) -> Node:
         if not isinstance(node, TurnNode | RequestOnlyNode):
             return node
@@ -310,7 +323,10 @@ def _nodes_with_id(content: Iterable[Child]) -> Iterator[Node]:
 
 
 def _is_in_code(node: Node) -> bool:
-    """Return whether a node is a turn in the prompt's code, whose id is unique."""
+    """Return whether a node is a turn in the prompt's code.
+
+    Its id is unique among the turns in code, except those in other alternatives of a ``FirstFit``.
+    """
     return isinstance(node, TurnNode) and node.kind == "written"
 
 
@@ -323,10 +339,12 @@ def _numbers(
 ) -> Iterator[int]:
     """Yield the number of each turn with an id, in document order.
 
-    ``highest`` has the highest number so far, and is updated. ``code_numbers`` has the number of
-    each turn in the prompt's code. With ``is_choice`` the content is an alternative of a
-    ``FirstFit``. Then another ``FirstFit`` in it is numbered like a fragment: so the function calls
-    itself only once, whatever the depth of the tree is.
+    ``highest`` has the highest number of each id so far, and is updated. ``code_numbers`` has the
+    number of each turn in the prompt's code.
+
+    For a ``FirstFit``, the function calls itself for each alternative, with ``is_choice=True``.
+    With ``is_choice`` another ``FirstFit`` is numbered like a fragment. So the calls are only one
+    level deep, whatever the depth of the tree is.
     """
     node_stack = with_bits(content, masks.NAMED)[::-1]
     while node_stack:
@@ -335,10 +353,12 @@ def _numbers(
             continue
         id = node.options.id
         if isinstance(node, FirstFitNode) and not is_choice:
-            # Each alternative begins with the numbers before the FirstFit.
+            # Each alternative begins with the numbers before the FirstFit. A ChainMap writes new
+            # numbers to its first table, so ``highest`` does not change for the next alternative.
             highest_in_each = [ChainMap[str | None, int]({}, highest) for _ in node.content]
             for alternative, highest_in_it in zip(node.content, highest_in_each, strict=True):
                 yield from _numbers((alternative,), highest_in_it, code_numbers, is_choice=True)
+            # After the FirstFit, the highest number of all alternatives counts.
             for highest_in_it in highest_in_each:
                 for id, number in highest_in_it.maps[0].items():
                     highest[id] = max(number, highest.get(id, 0))
@@ -443,5 +463,5 @@ def clears_early(history: ConversationNode) -> bool:
 
 def is_compacted(node: Node) -> bool:
     """Return whether a node is a history that contains a provider's compaction."""
-    # A history with one of the two bits has no compaction.
+    # COMPACTED is two bits, RECORDED and ITEM. A history without a compaction may have one of them.
     return isinstance(node, ConversationNode) and node._mask & masks.COMPACTED == masks.COMPACTED

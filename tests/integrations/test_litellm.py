@@ -369,6 +369,22 @@ def test_marks(target: Any) -> None:
     assert (MARK, ()) == (asked["tool_calls"][0]["cache_control"], reported(bridged))
 
 
+@pytest.mark.parametrize("key", ["reasoning_content", "thinking_blocks"])
+def test_marks_of_parts_after_reasoning(key: str) -> None:
+    """The mark of a part stays on its text: the reasoning before the text has no part."""
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    parts = [
+        {"type": "text", "text": "It is"},
+        {"type": "text", "text": " so.", "cache_control": {**MARK, "ttl": "1h"}},
+    ]
+    answer = {"role": "assistant", "content": parts}
+    answer |= {key: "Hm." if key == "reasoning_content" else [thinking]}
+    [read] = from_litellm([answer], origin="anthropic").messages
+    assert [("It is", None), (" so.", "1h")] == [
+        (block.text, block.cache) for block in read.content if isinstance(block, TextBlock)
+    ]
+
+
 def test_marks_of_openai() -> None:
     """A model of OpenAI's gets the marks that it gets without LiteLLM."""
     prompt = render(LOOKED_UP, model="gpt-5.6")

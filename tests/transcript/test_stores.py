@@ -531,6 +531,20 @@ def test_changes_that_are_lost(tmp_path: Path) -> None:
         ] == [(str(w.message), w.filename, (f"{w.filename}:{w.lineno}",)) for w in caught]
 
 
+def test_changes_that_are_lost_after_two_writes_at_once(tmp_path: Path) -> None:
+    """Also after two ``acommit`` at the same time, changes that are lost later cause a warning."""
+
+    async def discarded_later(store: Any) -> None:
+        transcript = await Transcript.aopen("Ann", store=store)
+        transcript.append("Why?")
+        await asyncio.gather(transcript.acommit(), transcript.acommit())
+        transcript.append("And when?")
+
+    lost = "1 changes of the transcript 'Ann' are lost"
+    with closing(SqliteStore(tmp_path / "a.db")) as store, pytest.warns(RuntimeWarning, match=lost):
+        asyncio.run(discarded_later(store))
+
+
 def test_changes_that_are_written_or_refused(tmp_path: Path) -> None:
     """Nothing is said of changes that were written, or of which an error was raised."""
 
