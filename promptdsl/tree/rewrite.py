@@ -117,7 +117,8 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
             else:
                 node_bits |= child._mask & masks.SURFACE
     else:
-        node_bits = masks.bits(node._mask & masks.SURFACE) | implied(node.options)
+        surface = node._mask & masks.SURFACE
+        node_bits = surface | (surface & masks.LIFTED) << masks.SHIFT | implied(node.options)
     if isinstance(node, ToolTurnNode):
         # The turn is a turn and a tool result. As a turn it has no surface bit for the result.
         node_bits |= masks.RESULT << masks.SHIFT
