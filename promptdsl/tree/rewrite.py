@@ -281,8 +281,8 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
     keeps it, or gets a higher number.
 
     Only one alternative of a ``FirstFit`` is sent, so turns in different alternatives may have the
-    same number. But if an alternative contains a second ``FirstFit``, all turns of this alternative
-    get different numbers.
+    same number. But if an alternative contains a second ``FirstFit``, all groundings and recorded
+    turns of this alternative that have the same id get different numbers.
     """
     nodes = [*_nodes_with_id(content)]
     all_options = [node.options for node in nodes]
