@@ -117,7 +117,8 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
             else:
                 node_bits |= child._mask & masks.SURFACE
     else:
-        node_bits = masks.bits(node._mask & masks.SURFACE) | implied(node.options)
+        surface = node._mask & masks.SURFACE
+        node_bits = surface | (surface & masks.LIFTED) << masks.SHIFT | implied(node.options)
     if isinstance(node, ToolTurnNode):
         # The turn is a turn and a tool result. As a turn it has no surface bit for the result.
         node_bits |= masks.RESULT << masks.SHIFT
@@ -280,8 +281,8 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
     keeps it, or gets a higher number.
 
     Only one alternative of a ``FirstFit`` is sent, so turns in different alternatives may have the
-    same number. But if an alternative contains a second ``FirstFit``, all turns of this alternative
-    get different numbers.
+    same number. But if an alternative contains a second ``FirstFit``, all groundings and recorded
+    turns of this alternative that have the same id get different numbers.
     """
     nodes = [*_nodes_with_id(content)]
     all_options = [node.options for node in nodes]
