@@ -22,6 +22,7 @@ from weakref import WeakSet
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError
 from promptdsl.foundation.source import async_public_api, author, public_api, warn_of_unfinished
+from promptdsl.foundation.unicode import equal_start
 from promptdsl.transcript.base import Clock, Ids, NewEntry, Path, TranscriptLog
 from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
@@ -267,7 +268,7 @@ class StoredLog(TranscriptLog):
         no conflict if the store has all pending entries, and then others.
         """
         stored = await store.aread(store.committed)
-        count = _equal_at_start(stored, entries)
+        count = equal_start(stored, entries)
         store.committed += count
         if count < min(len(stored), len(entries)):
             raise store.noted_conflict(entries[count:])
@@ -403,7 +404,7 @@ class StoredLog(TranscriptLog):
             with self._lock:
                 if not store.refused:
                     # An unconfirmed append may have written the first of the pending entries.
-                    count = _equal_at_start(new, self._unwritten(store))
+                    count = equal_start(new, self._unwritten(store))
                     store.committed += count
                     new = new[count:]
                     if not new:
@@ -439,13 +440,6 @@ class StoredLog(TranscriptLog):
                 what = "entries that this version cannot read may contain removed content"
                 raise TranscriptError(what, fix="use the newer version of promptdsl")
             save_lines(path, without_removed(self._entries, self._state))
-
-
-def _equal_at_start(stored: list[TranscriptEntry], pending: list[TranscriptEntry]) -> int:
-    """Return how many entries at the start of two lists are equal."""
-    pairs = enumerate(zip(stored, pending, strict=False))
-    shorter = min(len(stored), len(pending))
-    return next((index for index, (entry, other) in pairs if entry != other), shorter)
 
 
 _ASYNCHRONOUS: WeakSet[StoredLog] = WeakSet()
